@@ -1,0 +1,154 @@
+/** What `grid` can do. Each command reads the settings, opens what it needs and closes it again. */
+import { writeFile } from 'node:fs/promises'
+import type { ParseArgsConfig } from 'node:util'
+import { buildApp } from './app.ts'
+import { boot } from './boot.ts'
+import type { Booted } from './boot.ts'
+import { readConfig } from './config.ts'
+import type { Config } from './config.ts'
+import { readKeys } from './first-start.ts'
+import { createKey, listKeys, revokeKey } from './keys/service.ts'
+import { idDigits } from './kit/ids.ts'
+import { ALL_SCOPES, isScope } from './kit/scopes.ts'
+import { serve } from './serve.ts'
+
+type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+export interface Command {
+  summary: string
+  usage: string
+  options: NonNullable<ParseArgsConfig['options']>
+  run: (values: Values, positionals: string[]) => Promise<number>
+}
+
+export const commands: Record<string, Command> = {
+  serve: {
+    summary: 'Serve the API; with --work also run background work.',
+    usage: '[--work]',
+    options: { work: { type: 'boolean' } },
+    run: async (values) => await serve(settings(), { api: true, work: values['work'] === true }),
+  },
+  work: {
+    summary: 'Run background work only: data-integration jobs, sequencing, upkeep.',
+    usage: '',
+    options: {},
+    run: async () => await serve(settings(), { api: false, work: true }),
+  },
+  migrate: {
+    summary: 'Bring the database up to this version.',
+    usage: '   (with another server than the embedded one: DATABASE_URL and DATABASE_OWNER_URL)',
+    options: {},
+    run: async () =>
+      await withDatabase(async () => {
+        print('The database is up to date.')
+      }),
+  },
+  'keys create': {
+    summary: 'Create an API key and print it once.',
+    usage: '--name NAME [--org org_1] [--scopes read:leases,write:leases] [--expires 2027-01-31]',
+    options: {
+      name: { type: 'string' },
+      org: { type: 'string' },
+      scopes: { type: 'string' },
+      expires: { type: 'string' },
+    },
+    run: async (values) => await withDatabase(async (booted) => await keysCreate(booted, values)),
+  },
+  'keys list': {
+    summary: 'List the API keys of an organization.',
+    usage: '[--org org_1]',
+    options: { org: { type: 'string' } },
+    run: async (values) =>
+      await withDatabase(async (booted) => {
+        for (const key of await listKeys(booted.db, await orgOf(booted, values))) {
+          const state = key.revoked_at
+            ? 'revoked'
+            : key.expires_at && key.expires_at < new Date()
+              ? 'expired'
+              : 'active'
+          print(
+            `${key.id}  ${state.padEnd(8)} ${key.hint}  ${key.name}  ${key.scopes.length} scopes`,
+          )
+        }
+      }),
+  },
+  'keys revoke': {
+    summary: 'Revoke an API key; every process refuses it within a second.',
+    usage: 'KEY_ID [--org org_1]',
+    options: { org: { type: 'string' } },
+    run: async (values, [text = '']) =>
+      await withDatabase(async (booted) => {
+        const id = idDigits('key', text)
+        if (id === null) throw new Error(`a key id looks like key_7, got '${text}'`)
+        const done = await revokeKey(booted.db, await orgOf(booted, values), id)
+        if (!done) throw new Error(`${text} is not an active key of this organization`)
+        print(`${text} is revoked.`)
+      }),
+  },
+  openapi: {
+    summary: 'Write the OpenAPI document to a file or standard output.',
+    usage: '[FILE]',
+    options: {},
+    run: async (_values, [file]) =>
+      await withDatabase(async ({ db }) => {
+        const app = await buildApp(settings(), db)
+        await app.ready()
+        const text = `${app.openapi()}\n`
+        if (file) await writeFile(file, text)
+        else process.stdout.write(text)
+        await app.close()
+      }),
+  },
+}
+
+function settings(): Config {
+  return readConfig(process.env)
+}
+
+async function withDatabase(run: (booted: Booted) => Promise<void>): Promise<number> {
+  const booted = await boot(settings(), (message) => print(message))
+  try {
+    await run(booted)
+    return 0
+  } finally {
+    await booted.stop()
+  }
+}
+
+async function keysCreate(booted: Booted, values: Values): Promise<void> {
+  const org_id = await orgOf(booted, values)
+  const name = values['name']
+  if (typeof name !== 'string') throw new Error('say what the key is for with --name')
+  const scopes = typeof values['scopes'] === 'string' ? values['scopes'].split(',') : ALL_SCOPES
+  const unknown = scopes.filter((scope) => !isScope(scope))
+  if (unknown.length > 0)
+    throw new Error(`unknown scopes ${unknown.join(', ')}; there are ${ALL_SCOPES.join(', ')}`)
+  const expires_at = typeof values['expires'] === 'string' ? new Date(values['expires']) : null
+  if (expires_at && Number.isNaN(expires_at.getTime()))
+    throw new Error('--expires takes a date such as 2027-01-31')
+  const [row] = await booted.db.query<{ environment: 'production' | 'sandbox' }>(
+    org_id,
+    'select environment from organization where id = $1',
+    [org_id],
+  )
+  if (!row) throw new Error(`organization org_${org_id} does not exist`)
+  const key = await createKey(booted.db, org_id, {
+    name,
+    scopes: scopes.filter(isScope),
+    environment: row.environment,
+    expires_at,
+  })
+  print(`${key.id}\n${key.text}`)
+}
+
+/** The organization named by --org, else the one of keys.json. */
+async function orgOf(booted: Booted, values: Values): Promise<number> {
+  const text = values['org'] ?? (await readKeys(booted.data_dir))?.organization_id
+  const id = typeof text === 'string' ? idDigits('org', text) : null
+  if (id === null) throw new Error('name the organization with --org org_1')
+  return id
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

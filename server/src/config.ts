@@ -1,0 +1,132 @@
+/** Settings from the environment: read once, checked, frozen. `.env.example` is made from this table. */
+
+interface Setting<T> {
+  description: string
+  /** Shown in `.env.example`; the value in force when the variable is not set. */
+  fallback: string
+  parse: (text: string, name: string) => T
+}
+
+const text = (value: string): string => value
+const optional = (value: string): string | null => (value === '' ? null : value)
+
+function whole(min: number, max: number): (value: string, name: string) => number {
+  return (value, name) => {
+    const number = Number(value)
+    if (value !== '' && Number.isInteger(number) && number >= min && number <= max) return number
+    throw new Error(`${name} must be a whole number from ${min} to ${max}, got '${value}'`)
+  }
+}
+
+function oneOf<const V extends string>(...values: V[]): (value: string, name: string) => V {
+  return (value, name) => {
+    const found = values.find((v) => v === value)
+    if (found) return found
+    throw new Error(`${name} must be one of ${values.join(', ')}, got '${value}'`)
+  }
+}
+
+function setting<T>(description: string, fallback: string, parse: Setting<T>['parse']): Setting<T> {
+  return { description, fallback, parse }
+}
+
+export const SETTINGS = {
+  GRID_PORT: setting('Port of the API.', '4400', whole(0, 65_535)),
+  GRID_HOST: setting('Address the API listens on.', '127.0.0.1', text),
+  GRID_BASE_URL: setting('Public base URL, when the API stands behind a proxy.', '', optional),
+  GRID_OPS_PORT: setting(
+    'Port of the operator endpoint /health/metrics; 0 turns it off.',
+    '0',
+    whole(0, 65_535),
+  ),
+  GRID_DATA_DIR: setting(
+    'Where the embedded database, uploaded files and first keys are kept.',
+    '.grid',
+    text,
+  ),
+  DATABASE_URL: setting(
+    'A PostgreSQL 18 server to use instead of the embedded one; an app role that owns nothing.',
+    '',
+    optional,
+  ),
+  DATABASE_OWNER_URL: setting(
+    'The same database as the owner of its tables, for migrations.',
+    '',
+    optional,
+  ),
+  GRID_PIPELINED: setting('Pipelined database connections for requests.', '4', whole(1, 64)),
+  GRID_POOLED: setting('Database connections for jobs and slow reads.', '8', whole(2, 200)),
+  GRID_DEMO: setting(
+    'Portfolio made on the first start: s, m, l or none.',
+    'm',
+    oneOf('s', 'm', 'l', 'none'),
+  ),
+  GRID_LIMIT_SANDBOX: setting(
+    'Requests per minute and key of a sandbox.',
+    '100',
+    whole(1, 10_000_000),
+  ),
+  GRID_LIMIT_COMMUNITY: setting(
+    'Requests per minute and key on the community plan.',
+    '600',
+    whole(1, 10_000_000),
+  ),
+  GRID_LIMIT_PROFESSIONAL: setting(
+    'Requests per minute and key on the professional plan.',
+    '3000',
+    whole(1, 10_000_000),
+  ),
+  GRID_LIMIT_ENTERPRISE: setting(
+    'Requests per minute and key on the enterprise plan.',
+    '30000',
+    whole(1, 10_000_000),
+  ),
+  GRID_UPLOAD_MAX_MB: setting('Largest file of a document, in megabytes.', '100', whole(1, 10_000)),
+  GRID_IMPORT_MAX_MB: setting(
+    'Largest file of a data-integration job, in megabytes.',
+    '512',
+    whole(1, 10_000),
+  ),
+  GRID_S3_ENDPOINT: setting(
+    'S3-compatible storage for documents; local disk when empty.',
+    '',
+    optional,
+  ),
+  GRID_S3_BUCKET: setting('Bucket of the documents.', '', optional),
+  GRID_S3_REGION: setting('Region of the bucket.', 'us-east-1', text),
+  GRID_S3_ACCESS_KEY_ID: setting('Access key of the storage.', '', optional),
+  GRID_S3_SECRET_ACCESS_KEY: setting('Secret key of the storage.', '', optional),
+  GRID_LOG: setting(
+    'What is written to the log: error, warn, info or debug.',
+    'info',
+    oneOf('error', 'warn', 'info', 'debug'),
+  ),
+} satisfies Record<string, Setting<unknown>>
+
+export type Config = Readonly<{
+  [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']>
+}>
+
+/** @throws naming every setting that cannot be used. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const problems: string[] = []
+  const entries = Object.entries(SETTINGS).map(([name, { fallback, parse }]) => {
+    const given = environment[name]
+    try {
+      return [name, parse(given === undefined || given === '' ? fallback : given, name)]
+    } catch (error) {
+      problems.push((error as Error).message)
+      return [name, undefined]
+    }
+  })
+  if (problems.length > 0) throw new Error(problems.join('; '))
+  return Object.freeze(Object.fromEntries(entries) as Config)
+}
+
+/** The text of `.env.example`. */
+export function envExample(): string {
+  const lines = Object.entries(SETTINGS).map(
+    ([name, { description, fallback }]) => `# ${description}\n# ${name}=${fallback}\n`,
+  )
+  return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${lines.join('\n')}`
+}

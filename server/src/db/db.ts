@@ -1,0 +1,121 @@
+/** The product's database: pipelined connections for requests, a pool for everything that takes several steps. */
+import { Pool } from 'pg'
+import type { ClientConfig, PoolClient } from 'pg'
+import type { OrgDb, Tx } from '../kit/types.ts'
+import { Pipeline } from './pipeline.ts'
+import type { Cells, Param, Statement } from './pipeline.ts'
+
+/** Sets the organization whose rows the transaction sees; first in every transaction. */
+const SET_ORG = 'select app.set_org($1::bigint)'
+
+/** Ids are handed out from blocks of this size, the increment of `app.id_seq`. */
+const ID_BLOCK = 1_000
+
+export class Db implements OrgDb {
+  readonly pool: Pool
+  private readonly pipeline: Pipeline
+  private nextId = 0
+  private endId = 0
+  private refill: Promise<void> | null = null
+
+  constructor(config: ClientConfig, sizes: { pipelined: number; pooled: number }) {
+    this.pipeline = new Pipeline(config, sizes.pipelined)
+    this.pool = new Pool({ ...config, max: sizes.pooled, idleTimeoutMillis: 30_000 })
+    // A connection lost while idle is replaced when next needed.
+    this.pool.on('error', () => {})
+  }
+
+  async open(): Promise<void> {
+    await this.pipeline.open()
+  }
+
+  async close(): Promise<void> {
+    await this.pipeline.close()
+    await this.pool.end()
+  }
+
+  async fly(org_id: number, statements: readonly Statement[]): Promise<Cells[][]> {
+    const results = await this.pipeline.fly([{ sql: SET_ORG, params: [org_id] }, ...statements])
+    results.shift()
+    return results
+  }
+
+  /** A flight outside any organization: only control tables and the listed definer functions answer. */
+  async flyControl(sql: string, params: readonly Param[]): Promise<Cells[]> {
+    const [rows] = await this.pipeline.fly([{ sql, params }])
+    return rows ?? []
+  }
+
+  async query<T>(org_id: number, sql: string, params: readonly unknown[]): Promise<T[]> {
+    return await this.transaction(org_id, async (tx) => await tx.query<T>(sql, params))
+  }
+
+  async transaction<T>(org_id: number, run: (tx: Tx) => Promise<T>): Promise<T> {
+    return await this.begin(async (client) => {
+      await client.query(SET_ORG, [org_id])
+      return await run(asTx(client))
+    })
+  }
+
+  /** Statements on control tables, outside any organization. */
+  async control<T>(run: (tx: Tx) => Promise<T>): Promise<T> {
+    return await this.begin(async (client) => await run(asTx(client)))
+  }
+
+  async ids(count: number): Promise<number[]> {
+    const ids: number[] = []
+    while (ids.length < count) {
+      if (this.nextId === this.endId) {
+        this.refill ??= this.takeBlocks(Math.ceil((count - ids.length) / ID_BLOCK))
+        await this.refill
+        continue
+      }
+      ids.push(this.nextId++)
+    }
+    return ids
+  }
+
+  private async takeBlocks(blocks: number): Promise<void> {
+    try {
+      // Blocks taken in one statement may not be adjacent when other processes take some: keep the first run only.
+      const rows = await this.flyControl(
+        `select nextval('app.id_seq') from generate_series(1, $1::integer)`,
+        [blocks],
+      )
+      const starts = rows.map((row) => Number(String(row[0])))
+      this.nextId = starts[0] as number
+      this.endId = this.nextId + ID_BLOCK
+      for (const start of starts.slice(1)) {
+        if (start === this.endId) this.endId += ID_BLOCK
+      }
+    } finally {
+      this.refill = null
+    }
+  }
+
+  private async begin<T>(run: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect()
+    try {
+      await client.query('begin')
+      const result = await run(client)
+      await client.query('commit')
+      client.release()
+      return result
+    } catch (error) {
+      await client.query('rollback').then(
+        () => client.release(),
+        (broken: Error) => client.release(broken),
+      )
+      throw error
+    }
+  }
+}
+
+function asTx(client: PoolClient): Tx {
+  return {
+    async query<T>(sql: string, params: readonly unknown[] = []): Promise<T[]> {
+      const result = await client.query(sql, [...params])
+      return result.rows as T[]
+    },
+  }
+}

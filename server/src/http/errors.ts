@@ -1,0 +1,93 @@
+/** The only place that builds a problem body (RFC 9457). */
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { DatabaseError } from 'pg'
+import { ApiError } from '../kit/errors.ts'
+
+export function errors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => {
+    const known = asApiError(error)
+    if (known.status >= 500)
+      request.log.error({ err: known.cause ?? error, request_id: request.id }, known.message)
+    return sendProblem(request, reply, known)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] as string
+    const allowed = (['GET', 'POST', 'PATCH', 'DELETE'] as const).filter(
+      (method) => method !== request.method && app.findRoute({ url: path, method }) !== null,
+    )
+    if (allowed.length === 0) {
+      return sendProblem(
+        request,
+        reply,
+        new ApiError('not_found', `There is no ${request.method} ${path}.`),
+      )
+    }
+    reply.header('allow', allowed.join(', '))
+    const detail = `${path} takes ${allowed.join(', ')}, not ${request.method}.`
+    return sendProblem(request, reply, new ApiError('method_not_allowed', detail))
+  })
+}
+
+export function sendProblem(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: ApiError,
+): FastifyReply {
+  request.problem = error.code
+  const body = {
+    type: `/errors/${error.code}`,
+    title: error.title,
+    status: error.status,
+    code: error.code,
+    detail: error.message,
+    instance: request.url.split('?')[0],
+    request_id: request.id,
+    ...error.extra,
+  }
+  return reply
+    .code(error.status)
+    .type('application/problem+json; charset=utf-8')
+    .send(JSON.stringify(body))
+}
+
+/** Framework and database errors in our words; anything unknown is a 500 whose cause only the log sees. */
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  const { code, message } = error as FastifyError
+  switch (code) {
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new ApiError('unsupported_media_type', message)
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+    case 'FST_REQ_FILE_TOO_LARGE':
+      return new ApiError('payload_too_large', message)
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return new ApiError('malformed_json', 'The body is empty.')
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return new ApiError('malformed_json', message)
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_BAD_URL':
+      return new ApiError('bad_request', message)
+    case undefined:
+    default:
+  }
+  if (error instanceof SyntaxError && (error as FastifyError).statusCode === 400) {
+    return new ApiError('malformed_json', message)
+  }
+  if (error instanceof DatabaseError && (error.code === '57014' || error.code?.startsWith('53'))) {
+    return new ApiError(
+      'unavailable',
+      'The database is too busy for this request; try again.',
+      {},
+      error,
+    )
+  }
+  if (error instanceof Error && /database (closed|connections)/.test(message)) {
+    return new ApiError('unavailable', 'The database is not reachable; try again.', {}, error)
+  }
+  return new ApiError(
+    'internal',
+    'The request failed on our side; quote the request id.',
+    {},
+    error,
+  )
+}

@@ -1,0 +1,37 @@
+import type { Keys } from './auth.ts'
+import type { RequestLog } from './request-log.ts'
+import type { Caller } from '../kit/types.ts'
+import type { Store } from '../kit/store.ts'
+import type { RouteDocs } from '../kit/schemas.ts'
+import type { Db } from '../db/db.ts'
+import type { Config } from '../config.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    config: Config
+    db: Db
+    store: Store
+    keys: Keys
+    requestLog: RequestLog
+    /** The OpenAPI document as text. */
+    openapi: () => string
+  }
+  interface FastifyRequest {
+    /** Who calls; set by http/auth.ts on every route that is not public. */
+    caller: Caller
+
+    /** Problem code of the answer, for the request log. */
+    problem: string | null
+  }
+  interface FastifyContextConfig {
+    scope?: RouteDocs['config']['scope']
+  }
+  interface FastifySchema {
+    operationId?: string
+    summary?: string
+    description?: string
+    tags?: string[]
+    parameters?: RouteDocs['schema']['parameters']
+    problems?: number[]
+  }
+}

@@ -1,0 +1,321 @@
+/** Filters and sorts of list endpoints: parsed once, compiled to SQL, or applied to rows of another time. */
+import type { ColumnType } from './field.ts'
+import { idDigits } from './ids.ts'
+import type { Issue } from './errors.ts'
+import { columns } from './row.ts'
+import type { Column } from './row.ts'
+import { allFields } from './resource.ts'
+import type { Resource, Row } from './resource.ts'
+import { closest } from './validate.ts'
+
+export const OPERATORS = [
+  'eq',
+  'ne',
+  'in',
+  'nin',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'contains',
+  'starts_with',
+  'is_null',
+] as const
+export type Operator = (typeof OPERATORS)[number]
+
+export interface Condition {
+  /** Reference field to follow first, for `tenant.industry_code=54`. */
+  via: { column: string; target: Resource } | null
+  column: Column
+  op: Operator
+  values: string[]
+}
+
+export interface SortKey {
+  column: string
+  type: ColumnType
+  descending: boolean
+}
+
+const ORDERED: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'is_null']
+
+/** Operators by column type. */
+export const OPERATORS_OF: Record<ColumnType, readonly Operator[]> = {
+  text: OPERATORS,
+  bigint: ['eq', 'ne', 'in', 'nin', 'is_null'],
+  boolean: ['eq', 'ne', 'is_null'],
+  integer: ORDERED,
+  numeric: ORDERED,
+  date: ORDERED,
+  timestamptz: ORDERED,
+  'text[]': ['contains', 'is_null'],
+}
+
+/** Columns a caller may filter and sort by: the declared ones and the bookkeeping that has a column. */
+export function filterColumns(resource: Resource): Map<string, Column> {
+  const map = new Map(columns(resource).map((column) => [column.name, column]))
+  const all = allFields(resource)
+  const extra: [string, ColumnType][] = [
+    ['id', 'bigint'],
+    ['version', 'integer'],
+    ['created_at', 'timestamptz'],
+    ['updated_at', 'timestamptz'],
+    ['archived_at', 'timestamptz'],
+  ]
+  for (const [name, type] of extra) {
+    const field = all[name]
+    if (field) map.set(name, { name, type, field })
+  }
+  return map
+}
+
+/** Reads `field[op]=value` (or `field=value`, or `relation.field[op]=value`); problems go to `issues`. */
+export function parseCondition(
+  resource: Resource,
+  relations: Map<string, { column: string; target: Resource }>,
+  key: string,
+  text: string,
+  issues: Issue[],
+): Condition | null {
+  const match = /^([a-z0-9_.]+)(?:\[([a-z_]+)\])?$/.exec(key)
+  const path = match?.[1] ?? key
+  const op = (match?.[2] ?? 'eq') as Operator
+  const dot = path.indexOf('.')
+  const via = dot < 0 ? null : (relations.get(path.slice(0, dot)) ?? null)
+  const owner = via ? via.target : resource
+  const known = filterColumns(owner)
+  const column = dot >= 0 && !via ? undefined : known.get(dot < 0 ? path : path.slice(dot + 1))
+  if (!match || !column) {
+    const names = [...known.keys()].map((name) => (via ? `${path.slice(0, dot)}.${name}` : name))
+    const suggestion = closest(path, [
+      ...names,
+      'limit',
+      'cursor',
+      'sort',
+      'fields',
+      'expand',
+      'include',
+      'q',
+    ])
+    const message = `unknown filter or parameter '${key}'`
+    issues.push({
+      field: key,
+      code: 'unknown_filter',
+      message,
+      ...(suggestion ? { suggestion } : {}),
+    })
+    return null
+  }
+  const allowed = OPERATORS_OF[column.type]
+  if (!allowed.includes(op)) {
+    issues.push({
+      field: key,
+      code: 'unknown_operator',
+      message: `cannot use [${op}] on ${path}`,
+      allowed,
+    })
+    return null
+  }
+  const values = op === 'in' || op === 'nin' ? text.split(',') : [text]
+  const checked = values.map((value) => literal(owner, column, op, value))
+  if (checked.includes(null)) {
+    issues.push({ field: key, code: 'invalid_value', ...describe(column, op, text) })
+    return null
+  }
+  return { via, column, op, values: checked as string[] }
+}
+
+/** The value as PostgreSQL text, or null when it does not fit the column. */
+function literal(owner: Resource, column: Column, op: Operator, value: string): string | null {
+  if (op === 'is_null') return value === 'true' || value === 'false' ? value : null
+  switch (column.type) {
+    case 'bigint': {
+      const prefix = column.name === 'id' ? owner.prefix : referencePrefix(column)
+      const digits = idDigits(prefix, value)
+      return digits === null ? null : String(digits)
+    }
+    case 'integer':
+    case 'numeric':
+      return /^-?[0-9]{1,18}(\.[0-9]{1,12})?$/.test(value) ? value : null
+    case 'boolean':
+      return value === 'true' || value === 'false' ? value : null
+    case 'date':
+      return isDate(value) ? value : null
+    case 'timestamptz': {
+      const time = Date.parse(value)
+      return /^\d{4}-\d{2}-\d{2}/.test(value) && !Number.isNaN(time)
+        ? new Date(time).toISOString()
+        : null
+    }
+    case 'text':
+    case 'text[]':
+      return value.length <= 1_000 && !value.includes('\0') && choiceFits(column, op, value)
+        ? value
+        : null
+  }
+}
+
+function choiceFits(column: Column, op: Operator, value: string): boolean {
+  const values = column.field.schema['enum'] as string[] | undefined
+  const exact = op === 'eq' || op === 'ne' || op === 'in' || op === 'nin'
+  return !values || !exact || values.includes(value)
+}
+
+function describe(
+  column: Column,
+  op: Operator,
+  text: string,
+): { message: string; allowed?: string[] } {
+  const values = column.field.schema['enum'] as string[] | undefined
+  if (op === 'is_null') return { message: 'must be true or false', allowed: ['true', 'false'] }
+  if (values) return { message: `unknown value '${text}'`, allowed: values }
+  const wanted: Record<ColumnType, string> = {
+    text: 'text of at most 1,000 characters',
+    'text[]': 'text of at most 1,000 characters',
+    bigint: `an id such as ${String((column.field.schema['examples'] as unknown[])[0])}`,
+    boolean: 'true or false',
+    integer: 'a number',
+    numeric: 'a number',
+    date: 'a date such as 2026-12-31',
+    timestamptz: 'a time such as 2026-12-31T08:00:00Z',
+  }
+  return { message: `must be ${wanted[column.type]}, got '${text}'` }
+}
+
+/** A civil date that exists. */
+export function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
+  const date = new Date(`${text}T00:00:00Z`)
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+}
+
+function referencePrefix(column: Column): string {
+  return /^\^([a-z]+)_/.exec(String(column.field.schema['pattern']))?.[1] ?? ''
+}
+
+/** SQL of one condition on the table aliased `t`; values are appended to `params`. */
+export function conditionSql(condition: Condition, params: string[]): string {
+  const { via } = condition
+  if (!via) return comparison('t', condition, params)
+  const inner = comparison('r', condition, params)
+  return `exists (select from ${via.target.name} r where r.org_id = t.org_id and r.id = t.${via.column} and r.deleted_at is null and ${inner})`
+}
+
+function comparison(alias: string, { column, op, values }: Condition, params: string[]): string {
+  const name = `${alias}.${column.name}`
+  const bind = (value: string, type: string = column.type): string =>
+    `$${params.push(value)}::${type}`
+  const first = values[0] as string
+  switch (op) {
+    case 'eq':
+      return `${name} = ${bind(first)}`
+    case 'ne':
+      return `${name} is distinct from ${bind(first)}`
+    case 'in':
+      return `${name} = any(${bind(arrayLiteral(values), `${column.type}[]`)})`
+    case 'nin':
+      return `(${name} is null or ${name} <> all(${bind(arrayLiteral(values), `${column.type}[]`)}))`
+    case 'gt':
+      return `${name} > ${bind(first)}`
+    case 'gte':
+      return `${name} >= ${bind(first)}`
+    case 'lt':
+      return `${name} < ${bind(first)}`
+    case 'lte':
+      return `${name} <= ${bind(first)}`
+    case 'contains':
+      return column.type === 'text[]'
+        ? `${name} @> array[${bind(first, 'text')}]`
+        : `${name} ilike ${bind(`%${likeEscape(first)}%`)}`
+    case 'starts_with':
+      return `${name} ilike ${bind(`${likeEscape(first)}%`)}`
+    case 'is_null':
+      return first === 'true' ? `${name} is null` : `${name} is not null`
+  }
+}
+
+/** The same condition on a row read at another time. */
+export function conditionHolds({ column, op, values }: Condition, row: Row): boolean {
+  const value = row[column.name] ?? null
+  const first = values[0] as string
+  if (op === 'is_null') return (value === null) === (first === 'true')
+  if (value === null) return op === 'ne' || op === 'nin'
+  if (Array.isArray(value)) return value.includes(first)
+  const text =
+    column.type === 'bigint' ? String(value).slice(String(value).indexOf('_') + 1) : String(value)
+  const order = (other: string): number => compare(column.type, text, other)
+  switch (op) {
+    case 'eq':
+      return order(first) === 0
+    case 'ne':
+      return order(first) !== 0
+    case 'in':
+      return values.some((other) => order(other) === 0)
+    case 'nin':
+      return values.every((other) => order(other) !== 0)
+    case 'gt':
+      return order(first) > 0
+    case 'gte':
+      return order(first) >= 0
+    case 'lt':
+      return order(first) < 0
+    case 'lte':
+      return order(first) <= 0
+    case 'contains':
+      return text.toLowerCase().includes(first.toLowerCase())
+    case 'starts_with':
+      return text.toLowerCase().startsWith(first.toLowerCase())
+  }
+}
+
+function compare(type: ColumnType, a: string, b: string): number {
+  if (type === 'integer' || type === 'numeric' || type === 'bigint') return Number(a) - Number(b)
+  if (type === 'timestamptz') return Date.parse(a) - Date.parse(b)
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** `order by` and keyset predicate; nulls stand last in both directions, `id` is always the last key. */
+export function keysetSql(
+  sort: readonly SortKey[],
+  after: readonly (string | null)[] | null,
+  params: string[],
+): {
+  order: string
+  where: string | null
+} {
+  const order = sort
+    .map((key) => `t.${key.column} ${key.descending ? 'desc' : 'asc'} nulls last`)
+    .join(', ')
+  if (!after) return { order, where: null }
+  const branches: string[] = []
+  const equal: string[] = []
+  sort.forEach((key, i) => {
+    const value = after[i] ?? null
+    const name = `t.${key.column}`
+    if (value === null) {
+      equal.push(`${name} is null`)
+      return
+    }
+    const bound = `$${params.push(value)}::${key.type}`
+    const beyond = `${name} ${key.descending ? '<' : '>'} ${bound}`
+    const later = key.column === 'id' ? beyond : `(${beyond} or ${name} is null)`
+    branches.push([...equal, later].join(' and '))
+    equal.push(`${name} = ${bound}`)
+  })
+  return {
+    order,
+    where:
+      branches.length === 1
+        ? (branches[0] as string)
+        : `(${branches.map((b) => `(${b})`).join(' or ')})`,
+  }
+}
+
+/** A PostgreSQL array literal of texts. */
+export function arrayLiteral(values: readonly (string | number)[]): string {
+  return `{${values.map((v) => `"${String(v).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`).join(',')}}`
+}
+
+function likeEscape(text: string): string {
+  return text.replace(/[\\%_]/g, (char) => `\\${char}`)
+}

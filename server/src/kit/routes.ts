@@ -1,0 +1,318 @@
+/** The five endpoints most resources have, one line each in a feature's routes. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError, invalid, notFound } from './errors.ts'
+import { assertionsOf, listAt, ranksOf, rowAt, settle } from './history.ts'
+import { pathId } from './ids.ts'
+import { parseGetQuery, parseListQuery } from './query.ts'
+import type { ListQuery, Query, Shape, Times } from './query.ts'
+import type { Resource, Row } from './resource.ts'
+import { createDocs, deleteDocs, getDocs, listDocs, patchDocs } from './schemas.ts'
+import { gridObject, isPlain, shapeRows } from './shape.ts'
+import { get, listRaw, listRows, parseBody } from './store.ts'
+import type { Page, Store } from './store.ts'
+import type { Caller } from './types.ts'
+import { create, fingerprintOf, remove, requestOf, update } from './write.ts'
+import type { Outcome, WriteRequest } from './write.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Which generation of the model an answer is in. */
+export type Model = 'v1' | 'grid'
+
+/** A collection below a parent: the parent's resource, and the field that holds its id. */
+export interface Under {
+  parent: Resource
+  field: string
+}
+
+interface ListRequest {
+  Params: { id: string }
+  Querystring: Query
+}
+
+interface ObjectRequest {
+  Params: { id: string }
+  Querystring: Query
+  Body: Row
+}
+
+/** GET a collection: filters, sort, cursor, fields, expand, include, as_of, known_at. */
+export function listRoute(
+  app: FastifyInstance,
+  resource: Resource,
+  options: { under?: Under; model?: Model } = {},
+): void {
+  const { under, model = 'v1' } = options
+  const base = model === 'grid' ? '/grid/v2' : ''
+  const path = under ? `/${under.parent.path}/:id/${resource.path}` : `${base}/${resource.path}`
+  app.get<ListRequest>(path, listDocs(resource, model, under), async (request, reply) => {
+    const query = await listQuery(app.store, request, resource, under)
+    return await sendList(app.store, request.caller, resource, query, reply, model)
+  })
+}
+
+async function listQuery(
+  store: Store,
+  request: FastifyRequest<ListRequest>,
+  resource: Resource,
+  under: Under | undefined,
+): Promise<ListQuery> {
+  const { caller, params } = request
+  let { query } = request
+  if (under) {
+    await get(store, caller.org_id, under.parent, pathId(under.parent.prefix, params.id))
+    query = { ...query, [under.field]: params.id }
+  }
+  return parseListQuery(resource, store.registry, query, store.secret, caller.time_zone)
+}
+
+/** Sends a page: stored bytes when they are the answer as they are, shaped rows otherwise. */
+async function sendList(
+  store: Store,
+  { org_id }: Caller,
+  resource: Resource,
+  query: ListQuery,
+  reply: FastifyReply,
+  model: Model,
+): Promise<FastifyReply> {
+  if (model === 'v1' && isPlain(query)) {
+    const page = await listRaw(store, org_id, resource, query)
+    reply.raw.once('finish', page.release)
+    return nextLink(reply, page.next_cursor).type(JSON_TYPE).send(page.bytes)
+  }
+  const timed = query.as_of !== null || query.known_at !== null
+  const page = await (timed ? listAt : listRows)(store, org_id, resource, query)
+  const rows = await shapeRows(store, org_id, resource, page.data, query)
+  const data =
+    model === 'grid' ? rows.map((row) => gridObject(resource, store.registry, row)) : rows
+  return sendPage(reply, { ...page, data }, query.include.has('total_count'))
+}
+
+/** Sends the envelope every list has. */
+export function sendPage(
+  reply: FastifyReply,
+  page: Page<unknown[]>,
+  counted = false,
+): FastifyReply {
+  const { data, has_more, next_cursor, total_count } = page
+  const body = { object: 'list', data, has_more, next_cursor, ...(counted ? { total_count } : {}) }
+  return nextLink(reply, next_cursor).type(JSON_TYPE).send(JSON.stringify(body))
+}
+
+function nextLink(reply: FastifyReply, cursor: string | null): FastifyReply {
+  if (!cursor) return reply
+  const url = new URL(reply.request.url, 'http://self')
+  url.searchParams.set('cursor', cursor)
+  return reply.header('link', `<${url.pathname}${url.search}>; rel="next"`)
+}
+
+/** GET one object, with its version as ETag. */
+export function getRoute(app: FastifyInstance, resource: Resource, model: Model = 'v1'): void {
+  const base = model === 'grid' ? '/grid/v2' : ''
+  const path = `${base}/${resource.path}/:id`
+  app.get<ObjectRequest>(path, getDocs(resource, model), async (request, reply) => {
+    const id = pathId(resource.prefix, request.params.id)
+    return await sendObject(app.store, request.caller, resource, id, request.query, reply, model)
+  })
+}
+
+/** Answers one object in either model, at the present or at another time. */
+export async function sendObject(
+  store: Store,
+  caller: Caller,
+  resource: Resource,
+  id: number,
+  query: Query,
+  reply: FastifyReply,
+  model: Model,
+): Promise<FastifyReply> {
+  const shape = parseGetQuery(resource, store.registry, query, caller.time_zone)
+  if (shape.as_of !== null || shape.known_at !== null) {
+    const row = await rowThen(store, caller.org_id, resource, id, shape)
+    return await sendShaped(store, caller, resource, row, shape, reply, model)
+  }
+  const stored = await get(store, caller.org_id, resource, id)
+  const etag = etagOf(stored.version)
+  reply.header('etag', etag)
+  if (reply.request.headers['if-none-match']?.split(/,\s*/).includes(etag))
+    return reply.code(304).send()
+  if (model === 'v1' && isPlain(shape)) return reply.type(JSON_TYPE).send(stored.body)
+  return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)
+}
+
+async function sendShaped(
+  store: Store,
+  caller: Caller,
+  resource: Resource,
+  row: Row,
+  shape: Shape & Times,
+  reply: FastifyReply,
+  model: Model,
+): Promise<FastifyReply> {
+  const [shaped] = await shapeRows(store, caller.org_id, resource, [row], shape)
+  const body = model === 'grid' ? gridObject(resource, store.registry, shaped as Row) : shaped
+  return reply.type(JSON_TYPE).send(JSON.stringify(body))
+}
+
+async function rowThen(
+  store: Store,
+  org_id: number,
+  resource: Resource,
+  id: number,
+  times: Times,
+): Promise<Row> {
+  await settle(store.db, org_id, times.known_at)
+  const [known, ranks] = await Promise.all([
+    assertionsOf(store.db, org_id, [id], times.known_at),
+    ranksOf(store.db, org_id),
+  ])
+  const row = rowAt(resource, org_id, id, known.get(id) ?? [], ranks, times)
+  if (!row) throw notFound(`${resource.title} ${resource.prefix}_${id} at that time`)
+  return row
+}
+
+/** POST a new object: 201 with Location. `prepare` may complete or refuse the body with what it reads. */
+export function createRoute(
+  app: FastifyInstance,
+  resource: Resource,
+  options: { under?: Under; prepare?: Prepare } = {},
+): void {
+  const { under, prepare } = options
+  const path = under ? `/${under.parent.path}/:id/${resource.path}` : `/${resource.path}`
+  app.post<ObjectRequest>(path, createDocs(resource, under), async (request, reply) => {
+    const { caller } = request
+    let input = request.body
+    if (under) {
+      await get(
+        app.store,
+        caller.org_id,
+        under.parent,
+        pathId(under.parent.prefix, request.params.id),
+      )
+      input = { ...input, [under.field]: request.params.id }
+    }
+    const write = writeRequest(request)
+    if (prepare) input = await prepare(app.store, write, input)
+    return sendCreated(reply, await create(app.store, resource, write, input))
+  })
+}
+
+export type Prepare = (store: Store, request: WriteRequest, input: Row) => Promise<Row>
+
+/** The write of a request, with its idempotency key if it has one. */
+export function writeRequest(request: FastifyRequest): WriteRequest {
+  const key = idempotencyKey(request)
+  const route = `${request.method} ${request.routeOptions.url ?? ''}`
+  const idempotency = key
+    ? { key, route, fingerprint: fingerprintOf([request.params, request.body]) }
+    : undefined
+  return { ...requestOf(request.caller, request.id), idempotency }
+}
+
+/** The Idempotency-Key header, quoted or bare. @throws 422 when it is longer than 255 characters. */
+export function idempotencyKey(request: FastifyRequest): string | null {
+  const header = request.headers['idempotency-key']
+  if (typeof header !== 'string') return null
+  const key = header.replace(/^"(.*)"$/, '$1')
+  if (key.length >= 1 && key.length <= 255) return key
+  throw invalid([
+    { field: 'Idempotency-Key', code: 'out_of_range', message: 'must have 1 to 255 characters' },
+  ])
+}
+
+export function sendCreated(reply: FastifyReply, outcome: Outcome): FastifyReply {
+  const { replayed } = outcome
+  if (replayed) {
+    return reply
+      .code(replayed.status)
+      .headers({ ...replayed.headers, 'idempotent-replayed': 'true' })
+      .type(JSON_TYPE)
+      .send(replayed.body)
+  }
+  const { id, object } = JSON.parse(outcome.body) as { id: string; object: string }
+  const path = reply.server.store.registry.get(object)?.path ?? object
+  return reply
+    .code(201)
+    .headers({ etag: etagOf(outcome.version), location: `/api/v1/${path}/${id}` })
+    .type(JSON_TYPE)
+    .send(outcome.body)
+}
+
+/** PATCH an object with a merge patch; If-Match guards against overwriting another's change. */
+export function patchRoute(app: FastifyInstance, resource: Resource): void {
+  app.patch<ObjectRequest>(`/${resource.path}/:id`, patchDocs(resource), async (request, reply) => {
+    const id = pathId(resource.prefix, request.params.id)
+    const outcome = await update(
+      app.store,
+      resource,
+      requestOf(request.caller, request.id),
+      id,
+      request.body,
+      ifMatch(request),
+    )
+    return reply.header('etag', etagOf(outcome.version)).type(JSON_TYPE).send(outcome.body)
+  })
+}
+
+/** DELETE an object softly: 204. An object that others refer to stays, with 409. */
+export function deleteRoute(app: FastifyInstance, resource: Resource): void {
+  app.delete<ObjectRequest>(
+    `/${resource.path}/:id`,
+    deleteDocs(resource),
+    async (request, reply) => {
+      const id = pathId(resource.prefix, request.params.id)
+      await refuseWhenUsed(app.store, request.caller.org_id, resource, id)
+      await remove(app.store, resource, requestOf(request.caller, request.id), id, ifMatch(request))
+      return reply.code(204).send()
+    },
+  )
+}
+
+/** @throws 409 naming what still refers to the object through a required field. */
+async function refuseWhenUsed(
+  store: Store,
+  org_id: number,
+  resource: Resource,
+  id: number,
+): Promise<void> {
+  const users = [...store.registry.values()].flatMap((other) =>
+    Object.entries(other.fields)
+      .filter(
+        ([, field]) =>
+          field.kind === 'reference' && field.target === resource.name && field.required,
+      )
+      .map(([name]) => ({ other, name })),
+  )
+  if (users.length === 0) return
+  const results = await store.db.fly(
+    org_id,
+    users.map(({ other, name }) => ({
+      sql: `select id from ${other.name} where org_id = $1::bigint and ${name} = $2::bigint and deleted_at is null limit 1`,
+      params: [org_id, id],
+    })),
+  )
+  const used = users.filter((_, i) => (results[i]?.length ?? 0) > 0).map(({ other }) => other.path)
+  if (used.length > 0) {
+    const what = used.join(', ').replaceAll('_', ' ')
+    throw new ApiError(
+      'conflict',
+      `${resource.title} ${resource.prefix}_${id} still has ${what}; delete or move them first.`,
+      { used_by: used },
+    )
+  }
+}
+
+export function etagOf(version: number): string {
+  return `"v${version}"`
+}
+
+/** The version If-Match asks for, null when the header is absent or `*`. */
+export function ifMatch(request: FastifyRequest): number | null {
+  const header = request.headers['if-match']
+  if (header === undefined || header === '*') return null
+  const match = /^"v([0-9]{1,9})"$/.exec(header)
+  if (match) return Number(match[1])
+  throw invalid([
+    { field: 'If-Match', code: 'invalid_format', message: 'must be an ETag such as "v3"' },
+  ])
+}

@@ -1,0 +1,183 @@
+/** Rows between the three forms they take: what a client sends, the JSON clients see, the columns PostgreSQL filters. */
+import type { ColumnType, Field, Fields } from './field.ts'
+import { idDigits } from './ids.ts'
+import { allFields } from './resource.ts'
+import type { Resource, Row } from './resource.ts'
+
+/** Fields the platform sets itself; they are not claims of a source. */
+const BOOKKEEPING = new Set([
+  'id',
+  'object',
+  'organization_id',
+  'version',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'archived_at',
+  'deleted_at',
+  'ext',
+])
+
+/** Brings a valid value into its one stored form: money to fixed digits, instants to UTC, list items complete. */
+export function normalise(field: Field, value: unknown): unknown {
+  if (value === null || value === undefined) return null
+  switch (field.kind) {
+    case 'money':
+      return decimal(String(value), field.digits)
+    case 'datetime':
+      return new Date(String(value)).toISOString()
+    case 'list':
+      return field.items
+        ? (value as Row[]).map((item) => complete(field.items as Fields, item))
+        : value
+    case 'object':
+      return field.items ? complete(field.items, value as Row) : value
+    case 'texts':
+      return [...new Set(value as string[])]
+    case 'text':
+    case 'integer':
+    case 'number':
+    case 'percent':
+    case 'boolean':
+    case 'date':
+    case 'choice':
+    case 'reference':
+      return value
+  }
+}
+
+/** Every field in declared order, null when the input lacks it. */
+export function complete(fields: Fields, values: Row): Row {
+  const row: Row = {}
+  for (const name of Object.keys(fields)) {
+    const field = fields[name] as Field
+    if (!field.writeOnly) row[name] = normalise(field, values[name] ?? null)
+  }
+  return row
+}
+
+/** Writes a decimal with exactly `digits` places; extra places of a JSON number are rounded half away from zero. */
+export function decimal(text: string, digits: number): string {
+  if (/e/i.test(text)) return Number(text).toFixed(digits)
+  const [whole = '0', fraction = ''] = text.split('.')
+  if (fraction.length <= digits) return digits ? `${whole}.${fraction.padEnd(digits, '0')}` : whole
+  const negative = whole.startsWith('-')
+  const scaled = BigInt(whole.replace('-', '') + fraction.slice(0, digits))
+  const rounded = (scaled + (Number(fraction[digits]) >= 5 ? 1n : 0n))
+    .toString()
+    .padStart(digits + 1, '0')
+  const at = rounded.length - digits
+  return `${negative ? '-' : ''}${rounded.slice(0, at)}${digits ? `.${rounded.slice(at)}` : ''}`
+}
+
+/** Two values in stored form are the same claim. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+/** The JSON text of a row, its fields in declared order. Rendered once, at write. */
+export function render(row: Row): string {
+  return JSON.stringify(row)
+}
+
+/** Names of the fields a source can claim: everything declared that is not derived, plus external ids and tags. */
+export function factNames(resource: Resource): string[] {
+  const derived = new Set(resource.derived)
+  return Object.keys(allFields(resource)).filter(
+    (name) => !BOOKKEEPING.has(name) && !derived.has(name),
+  )
+}
+
+/** The claimable values of a row; nulls left out unless `before` had a value there. */
+export function changedFacts(resource: Resource, after: Row, before: Row | null): Row {
+  const changed: Row = {}
+  for (const name of factNames(resource)) {
+    const value = after[name] ?? null
+    const old = before?.[name] ?? null
+    if (sameValue(value, old)) continue
+    if (before === null && isEmpty(value)) continue
+    changed[name] = value
+  }
+  return changed
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (Array.isArray(value) && value.length === 0)
+}
+
+/** Names of the fields whose value differs, bookkeeping left out. */
+export function changedFields(after: Row, before: Row): string[] {
+  return Object.keys(after).filter(
+    (name) => !BOOKKEEPING.has(name) && !sameValue(after[name] ?? null, before[name] ?? null),
+  )
+}
+
+export interface Column {
+  name: string
+  type: ColumnType
+  field: Field
+}
+
+const columnCache = new WeakMap<Resource, Column[]>()
+
+/** The typed columns of a resource's table that mirror its fields. */
+export function columns(resource: Resource): Column[] {
+  let list = columnCache.get(resource)
+  if (!list) {
+    list = Object.entries(allFields(resource)).flatMap(([name, field]) =>
+      field.column && !BOOKKEEPING.has(name) ? [{ name, type: field.column, field }] : [],
+    )
+    columnCache.set(resource, list)
+  }
+  return list
+}
+
+/** A row's value for its column: ids become digits, everything else is JSON already. */
+export function columnValue(column: Column, value: unknown): unknown {
+  if (column.field.kind === 'reference' && typeof value === 'string') {
+    return idDigits(value.slice(0, value.indexOf('_')), value)
+  }
+  return value
+}
+
+/** Lower-case text that `q=` searches: names, numbers, addresses. */
+export function searchText(resource: Resource, row: Row): string {
+  const words: string[] = []
+  for (const [name, field] of Object.entries(resource.fields)) {
+    if (!field.search) continue
+    const value = row[name]
+    if (typeof value === 'string') words.push(value)
+    else if (value && typeof value === 'object') {
+      for (const part of Object.values(value)) if (typeof part === 'string') words.push(part)
+    }
+  }
+  return words.join(' ').toLowerCase()
+}
+
+/** Ids of other objects that a row names, by type, with the path of each. */
+export function referencesOf(
+  fields: Fields,
+  row: Row,
+  path = '',
+): { target: string; id: string; field: string }[] {
+  const found: { target: string; id: string; field: string }[] = []
+  for (const [name, field] of Object.entries(fields)) {
+    const value = row[name]
+    if (value === null || value === undefined) continue
+    const at = path + name
+    if (field.kind === 'reference')
+      found.push({ target: field.target as string, id: value as string, field: at })
+    else if (field.target)
+      (value as string[]).forEach((id, i) =>
+        found.push({ target: field.target as string, id, field: `${at}[${i}]` }),
+      )
+    else if (field.items && Array.isArray(value))
+      value.forEach((item, i) =>
+        found.push(...referencesOf(field.items as Fields, item as Row, `${at}[${i}].`)),
+      )
+    else if (field.items) found.push(...referencesOf(field.items, value as Row, `${at}.`))
+  }
+  return found
+}

@@ -1,0 +1,413 @@
+/** Schemas and documentation of the endpoints every resource has. */
+import { filterColumns, OPERATORS_OF } from './filter.ts'
+import { nullable } from './field.ts'
+import type { JsonSchema } from './field.ts'
+import { INCLUDES, LIMIT_DEFAULT, LIMIT_MAX } from './query.ts'
+import { allFields } from './resource.ts'
+import type { Resource } from './resource.ts'
+import type { Scope } from './scopes.ts'
+import type { Model, Under } from './routes.ts'
+import { createSchema, patchSchema } from './write.ts'
+
+/** A parameter as OpenAPI documents it. */
+export interface Parameter {
+  name: string
+  in: 'query' | 'header' | 'path'
+  description: string
+  schema: JsonSchema
+  required?: boolean
+}
+
+/** What every route declares; the app refuses to start without it. */
+export interface RouteDocs {
+  config: { scope: Scope | 'public' }
+  schema: {
+    operationId: string
+    summary: string
+    description: string
+    tags: string[]
+    body?: JsonSchema
+    response: Record<number, JsonSchema>
+    /** Parameters that are documented here and read by the handler. */
+    parameters: Parameter[]
+    /** Problem statuses besides 401, 403, 429 and 500. */
+    problems: number[]
+  }
+}
+
+const titles = new WeakMap<Resource, Map<string, JsonSchema>>()
+
+function once(resource: Resource, key: string, make: () => JsonSchema): JsonSchema {
+  let map = titles.get(resource)
+  if (!map) titles.set(resource, (map = new Map()))
+  let schema = map.get(key)
+  if (!schema) map.set(key, (schema = make()))
+  return schema
+}
+
+/** `work_order` -> `WorkOrder`: the name of a component. */
+export function componentName(name: string): string {
+  return name.replaceAll(/(^|_)([a-z])/g, (_, __, letter: string) => letter.toUpperCase())
+}
+
+/** The object as answers show it: every field present, null when unknown. */
+export function rowSchema(resource: Resource): JsonSchema {
+  return once(resource, 'row', () => {
+    const visible = Object.entries(allFields(resource)).filter(([, field]) => !field.writeOnly)
+    const always = new Set([
+      'id',
+      'object',
+      'organization_id',
+      'version',
+      'created_at',
+      'updated_at',
+      'external_ids',
+      'tags',
+      'ext',
+    ])
+    const properties = Object.fromEntries(
+      visible.map(([name, field]) => [
+        name,
+        {
+          ...(always.has(name) ? field.schema : nullable(field.schema)),
+          ...(field.readOnly ? { readOnly: true } : {}),
+        },
+      ]),
+    )
+    const rollups = rollupsSchema(resource)
+    return {
+      title: componentName(resource.name),
+      description: resource.description,
+      type: 'object',
+      properties: { ...properties, ...(rollups ? { rollups } : {}) },
+      required: visible.map(([name]) => name),
+    }
+  })
+}
+
+function rollupsSchema(resource: Resource): JsonSchema | null {
+  const entries = Object.entries(resource.rollups)
+  if (entries.length === 0) return null
+  return {
+    type: ['object', 'null'],
+    description:
+      'Values computed from other objects at the time of the request; present with include=rollups.',
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, nullable(field.schema)])),
+  }
+}
+
+/** The same object in the second-generation form. */
+export function gridSchema(resource: Resource): JsonSchema {
+  return once(resource, 'grid', () => ({
+    title: `Grid${componentName(resource.name)}`,
+    description: `${resource.title} in the second-generation form: identity, attributes, relations and extensions apart.`,
+    type: 'object',
+    properties: {
+      id: {
+        type: 'string',
+        description: 'Id of the object.',
+        examples: [`${resource.prefix}_1042`],
+      },
+      type: { type: 'string', const: resource.name, description: 'Type of the object.' },
+      attributes: {
+        type: 'object',
+        description: 'Values, by field name.',
+        additionalProperties: true,
+      },
+      relations: {
+        type: 'object',
+        description: 'Ids of related objects, by field name.',
+        additionalProperties: true,
+      },
+      ext: {
+        type: 'object',
+        description: 'Fields your organization added.',
+        additionalProperties: true,
+      },
+      version: { type: 'integer', description: 'Counts the writes to the object.', examples: [3] },
+      created_at: {
+        type: 'string',
+        format: 'date-time',
+        description: 'When it was first written.',
+      },
+      updated_at: { type: 'string', format: 'date-time', description: 'When it was last written.' },
+      archived_at: {
+        type: ['string', 'null'],
+        format: 'date-time',
+        description: 'When the last source stopped listing it.',
+      },
+      deleted_at: {
+        type: ['string', 'null'],
+        format: 'date-time',
+        description: 'When it was deleted.',
+      },
+      provenance: {
+        type: 'object',
+        description: 'The winning claim per attribute, with include=provenance.',
+        additionalProperties: true,
+      },
+    },
+    required: ['id', 'type', 'attributes', 'relations', 'ext', 'version', 'updated_at'],
+  }))
+}
+
+/** The envelope of a list. */
+export function listSchema(item: JsonSchema, title: string): JsonSchema {
+  return {
+    title,
+    type: 'object',
+    description: 'One page of a list.',
+    properties: {
+      object: { type: 'string', const: 'list', description: 'Always list.' },
+      data: { type: 'array', items: item, description: 'The objects of this page.' },
+      has_more: { type: 'boolean', description: 'More objects follow.', examples: [true] },
+      next_cursor: {
+        type: ['string', 'null'],
+        description: 'Send it as cursor to get the next page; null on the last.',
+        examples: ['WyJ...'],
+      },
+      total_count: {
+        type: ['integer', 'null'],
+        description: 'With include=total_count: how many there are, null above 100,000.',
+        examples: [7473],
+      },
+    },
+    required: ['object', 'data', 'has_more', 'next_cursor'],
+  }
+}
+
+const TIMES: Parameter[] = [
+  {
+    name: 'as_of',
+    in: 'query',
+    description: 'Values as they were true at the end of this day, e.g. a quarter end.',
+    schema: { type: 'string', format: 'date', examples: ['2026-03-31'] },
+  },
+  {
+    name: 'known_at',
+    in: 'query',
+    description: 'Values as they had been recorded by this time.',
+    schema: { type: 'string', format: 'date-time', examples: ['2026-04-15T00:00:00Z'] },
+  },
+]
+
+const SHAPE: Parameter[] = [
+  {
+    name: 'fields',
+    in: 'query',
+    description:
+      'Only these fields, separated by commas; `tenant.display_name` reaches into an expanded object.',
+    schema: { type: 'string', examples: ['id,status'] },
+  },
+  {
+    name: 'expand',
+    in: 'query',
+    description:
+      'Related objects to show beside their ids, separated by commas, at most two levels deep.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'include',
+    in: 'query',
+    description: `Additions, separated by commas: ${INCLUDES.join(', ')}.`,
+    schema: { type: 'string', examples: ['total_count'] },
+  },
+]
+
+const PAGING: Parameter[] = [
+  {
+    name: 'limit',
+    in: 'query',
+    description: `Objects per page, 1 to ${LIMIT_MAX}.`,
+    schema: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
+  },
+  {
+    name: 'cursor',
+    in: 'query',
+    description:
+      'Where to go on: next_cursor of the page before. Valid for 24 hours and for the same filters and sort.',
+    schema: { type: 'string' },
+  },
+  {
+    name: 'sort',
+    in: 'query',
+    description:
+      'Up to three fields, separated by commas, `-` for descending. Nulls come last; the id decides ties.',
+    schema: { type: 'string', examples: ['-updated_at'] },
+  },
+  {
+    name: 'q',
+    in: 'query',
+    description: 'Search in names, numbers and addresses; forgives typing mistakes.',
+    schema: { type: 'string', maxLength: 200 },
+  },
+  {
+    name: 'external_id',
+    in: 'query',
+    description: 'The object with this key in another system, as system:id.',
+    schema: { type: 'string', examples: ['yardi:prop100'] },
+  },
+]
+
+const IF_MATCH: Parameter = {
+  name: 'If-Match',
+  in: 'header',
+  description: 'Only if the object still has this ETag; otherwise 412.',
+  schema: { type: 'string', examples: ['"v3"'] },
+}
+const IDEMPOTENCY: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes the request safe to repeat for 24 hours: the same key and body get the first answer again.',
+  schema: { type: 'string', maxLength: 255 },
+}
+
+/** Paging parameters of hand-written lists. */
+export const PAGE_PARAMETERS: Parameter[] = PAGING.slice(0, 2)
+
+function filters(resource: Resource): Parameter[] {
+  return [...filterColumns(resource)].map(([name, column]) => {
+    const {
+      description = '',
+      examples,
+      enum: values,
+    } = column.field.schema as { description?: string; examples?: unknown[]; enum?: unknown[] }
+    const operators = OPERATORS_OF[column.type].filter((op) => op !== 'eq')
+    return {
+      name,
+      in: 'query' as const,
+      description: `${description} Also ${operators.map((op) => `${name}[${op}]`).join(', ')}.`,
+      schema: {
+        type: 'string',
+        ...(values ? { enum: values } : {}),
+        ...(examples ? { examples: examples.flat().map(String).slice(0, 1) } : {}),
+      },
+    }
+  })
+}
+
+function pathParameter(resource: Resource): Parameter {
+  return {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: `Id of the ${resource.title.toLowerCase()}.`,
+    schema: {
+      type: 'string',
+      pattern: `^${resource.prefix}_[0-9]+$`,
+      examples: [`${resource.prefix}_1042`],
+    },
+  }
+}
+
+function plural(resource: Resource): string {
+  return resource.path.replaceAll('_', ' ')
+}
+
+export function listDocs(resource: Resource, model: Model, under?: Under): RouteDocs {
+  const name = componentName(resource.path)
+  const grid = model === 'grid'
+  const of = under ? ` of a ${under.parent.title.toLowerCase()}` : ''
+  const item = grid ? gridSchema(resource) : rowSchema(resource)
+  return {
+    config: { scope: `read:${resource.scope}` as Scope },
+    schema: {
+      operationId: under
+        ? `list${componentName(under.parent.name)}${name}`
+        : `list${grid ? 'Grid' : ''}${name}`,
+      summary: `List ${plural(resource)}${of}`,
+      description: `${resource.description} A page of them, newest filters first applied; follow next_cursor for the rest.`,
+      tags: [grid ? 'grid/v2' : resource.path],
+      response: { 200: listSchema(item, `${String(item['title'])}List`) },
+      parameters: [
+        ...(under ? [pathParameter(under.parent)] : []),
+        ...PAGING,
+        ...SHAPE,
+        ...TIMES,
+        ...filters(resource),
+      ],
+      problems: under ? [404, 422] : [422],
+    },
+  }
+}
+
+export function getDocs(resource: Resource, model: Model): RouteDocs {
+  const grid = model === 'grid'
+  return {
+    config: { scope: `read:${resource.scope}` as Scope },
+    schema: {
+      operationId: `get${grid ? 'Grid' : ''}${componentName(resource.name)}`,
+      summary: `Get a ${resource.title.toLowerCase()}`,
+      description: `${resource.description} Answers 304 when If-None-Match names the present ETag.`,
+      tags: [grid ? 'grid/v2' : resource.path],
+      response: { 200: grid ? gridSchema(resource) : rowSchema(resource) },
+      parameters: [pathParameter(resource), ...SHAPE, ...TIMES],
+      problems: [404, 422],
+    },
+  }
+}
+
+export function createDocs(resource: Resource, under?: Under): RouteDocs {
+  const title = `${componentName(resource.name)}Create`
+  const key = under ? `create under ${under.parent.name}` : 'create'
+  const body = once(resource, key, () => {
+    const schema = createSchema(resource) as { required: string[] }
+    return under
+      ? {
+          ...schema,
+          title: `${title}Under${componentName(under.parent.name)}`,
+          required: schema.required.filter((name) => name !== under.field),
+        }
+      : { ...schema, title }
+  })
+  return {
+    config: { scope: `write:${resource.scope}` as Scope },
+    schema: {
+      operationId: under
+        ? `create${componentName(under.parent.name)}${componentName(resource.name)}`
+        : `create${componentName(resource.name)}`,
+      summary: `Create a ${resource.title.toLowerCase()}`,
+      description: `${resource.description} Answers 201 with Location; every failing field is named in a 422.`,
+      tags: [resource.path],
+      body,
+      response: { 201: rowSchema(resource) },
+      parameters: [...(under ? [pathParameter(under.parent)] : []), IDEMPOTENCY],
+      problems: [400, 404, 409, 413, 415, 422],
+    },
+  }
+}
+
+export function patchDocs(resource: Resource): RouteDocs {
+  const title = `${componentName(resource.name)}Patch`
+  return {
+    config: { scope: `write:${resource.scope}` as Scope },
+    schema: {
+      operationId: `update${componentName(resource.name)}`,
+      summary: `Change a ${resource.title.toLowerCase()}`,
+      description:
+        'A merge patch (RFC 7396): only the fields sent change, null clears, lists are replaced whole.',
+      tags: [resource.path],
+      body: once(resource, 'patch', () => ({ ...patchSchema(resource), title })),
+      response: { 200: rowSchema(resource) },
+      parameters: [pathParameter(resource), IF_MATCH],
+      problems: [400, 404, 409, 412, 413, 415, 422],
+    },
+  }
+}
+
+export function deleteDocs(resource: Resource): RouteDocs {
+  return {
+    config: { scope: `write:${resource.scope}` as Scope },
+    schema: {
+      operationId: `delete${componentName(resource.name)}`,
+      summary: `Delete a ${resource.title.toLowerCase()}`,
+      description:
+        'Leaves a tombstone in the change feed; lists show it with include=deleted. 409 while other objects need it.',
+      tags: [resource.path],
+      response: { 204: { type: 'null', description: 'Deleted.' } },
+      parameters: [pathParameter(resource), IF_MATCH],
+      problems: [404, 409, 412, 422],
+    },
+  }
+}

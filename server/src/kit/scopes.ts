@@ -1,0 +1,41 @@
+/** Every scope a key can hold, with what it allows; the list is the documentation. */
+export const SCOPES = {
+  'read:organizations': 'See the organization and its sandboxes.',
+  'write:organizations': 'Change the organization; create and delete child organizations.',
+  'read:parties': 'See parties (tenants, owners, vendors) and their contacts.',
+  'write:parties': 'Create, change and delete parties and contacts.',
+  'read:properties': 'See properties.',
+  'write:properties': 'Create, change and delete properties.',
+  'read:buildings': 'See buildings, floors and spaces.',
+  'write:buildings': 'Create, change and delete buildings, floors and spaces.',
+  'read:leases': 'See leases.',
+  'write:leases': 'Create, change and delete leases.',
+  'read:documents': 'See documents and download their content.',
+  'write:documents': 'Upload, change and delete documents.',
+  'read:work_orders': 'See work orders.',
+  'write:work_orders': 'Create, change and delete work orders.',
+  'read:facts': 'See the facts behind values, their sources and history, and the schema.',
+  'read:changes': 'Follow the ordered feed of creates, updates and deletes.',
+  'read:jobs': 'See data-integration jobs, their errors and facts.',
+  'write:jobs': 'Start and cancel data-integration jobs.',
+  'read:intelligence': 'Benchmarks and health metrics (enterprise plan only).',
+  'run:assistant': 'Ask the assistant.',
+  'run:agents': 'Run agents.',
+  'read:webhooks': 'See webhooks and deliveries.',
+  'write:webhooks': 'Create, change, test and replay webhooks.',
+  'read:logs': 'Read the request log.',
+  'read:audit': 'Read the audit log.',
+  'read:usage': 'Read usage.',
+  'admin:keys': 'Create, change and revoke API keys.',
+} as const
+
+export type Scope = keyof typeof SCOPES
+
+export const ALL_SCOPES = Object.keys(SCOPES) as Scope[]
+
+/** Scopes that a plan must include before a key may use them. */
+export const PLAN_SCOPES: Partial<Record<Scope, string>> = { 'read:intelligence': 'enterprise' }
+
+export function isScope(text: string): text is Scope {
+  return Object.hasOwn(SCOPES, text)
+}

@@ -1,0 +1,40 @@
+import type { Cells, Statement } from '../db/pipeline.ts'
+import type { Scope } from './scopes.ts'
+
+/** Who is calling: the organization a key belongs to, and the key itself. */
+export interface Caller {
+  org_id: number
+  key_id: number
+  key_name: string
+  scopes: ReadonlySet<Scope>
+  plan: string
+  environment: 'production' | 'sandbox'
+  currency: string
+  area_unit: string
+  time_zone: string
+}
+
+/** Who a write is done for: stands in the transaction row, so every fact can be traced to it. */
+export interface Actor {
+  type: 'api_key' | 'job' | 'system'
+  id: string | null
+  name: string
+  request_id: string | null
+}
+
+/** Access to the database in the context of one organization; every statement runs under row-level security. */
+export interface OrgDb {
+  /** Several statements as one transaction in one round trip, on the request path's pipelined connections. */
+  fly(org_id: number, statements: readonly Statement[]): Promise<Cells[][]>
+  /** One statement that may take long: its own connection, rows as objects. */
+  query<T>(org_id: number, sql: string, params: readonly unknown[]): Promise<T[]>
+  /** Several dependent statements in one transaction on their own connection. */
+  transaction<T>(org_id: number, run: (tx: Tx) => Promise<T>): Promise<T>
+  /** New ids, unique over all organizations and tables. */
+  ids(count: number): Promise<number[]>
+}
+
+/** An open transaction. */
+export interface Tx {
+  query<T>(sql: string, params?: readonly unknown[]): Promise<T[]>
+}

@@ -1,0 +1,17 @@
+import { defineResource } from '../kit/resource.ts'
+import { leaseFields, leaseRollups } from './fields.ts'
+import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
+
+export const lease = defineResource({
+  name: 'lease',
+  path: 'leases',
+  prefix: 'le',
+  title: 'Lease',
+  description:
+    'One contract between tenant and landlord, over all its terms, with premises, rent, rights and dates.',
+  fields: leaseFields,
+  rollups: leaseRollups,
+  lifecycle: leaseLifecycle,
+  check: checkLease,
+  derive: deriveLease,
+})

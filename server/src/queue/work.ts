@@ -1,0 +1,93 @@
+/** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+
+/** One step of a loop. @returns how long to wait before the next, in milliseconds. */
+type Step = () => Promise<number>
+
+const FAILED_FIRST_MS = 1_000
+const FAILED_MAX_MS = 60_000
+
+/** Starts every loop. @returns a function that stops them and waits for the steps under way. */
+export function startWork(
+  _config: Config,
+  db: Db,
+  _data_dir: string,
+  log: (message: string) => void,
+): () => Promise<void> {
+  const loops = [
+    loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
+    loop('partitions', log, async () => {
+      await ensurePartitions(db)
+      return 6 * 60 * 60 * 1_000
+    }),
+    loop('idempotency', log, async () => {
+      await forgetAnswers(db)
+      return 10 * 60 * 1_000
+    }),
+  ]
+  return async () => {
+    await Promise.all(loops.map(async (stop) => await stop()))
+  }
+}
+
+/** Runs a step until stopped. */
+export function loop(
+  name: string,
+  log: (message: string) => void,
+  step: Step,
+): () => Promise<void> {
+  const stopping = new AbortController()
+  const run = async (): Promise<void> => {
+    let failures = 0
+    while (!stopping.signal.aborted) {
+      let wait: number
+      try {
+        wait = await step()
+        failures = 0
+      } catch (error) {
+        wait = Math.min(FAILED_FIRST_MS * 2 ** failures++, FAILED_MAX_MS)
+        log(`${name} failed, trying again in ${wait / 1_000} s: ${(error as Error).message}`)
+      }
+      await sleep(wait, stopping.signal)
+    }
+  }
+  const done = run()
+  return async () => {
+    stopping.abort()
+    await done
+  }
+}
+
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}
+
+/** Numbers the events of transactions that have committed. @returns how many transactions were placed. */
+export async function placeTransactions(db: Db): Promise<number> {
+  const rows = await db.flyControl('select app.place_transactions(10000)', [])
+  return Number(rows[0]?.[0]?.toString() ?? 0)
+}
+
+async function ensurePartitions(db: Db): Promise<void> {
+  await db.flyControl(
+    `select app.ensure_partitions(current_date), app.ensure_partitions((current_date + interval '1 month')::date)`,
+    [],
+  )
+}
+
+/** Stored answers are kept for a day. */
+async function forgetAnswers(db: Db): Promise<void> {
+  await db.flyControl('select app.forget_answers()', [])
+}
