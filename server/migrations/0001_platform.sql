@@ -100,7 +100,6 @@ create table assertion (
   confidence smallint not null default 1000,
   attrs jsonb not null,
   retracts text[],
-  unstated text[],
   constraint assertion_pkey primary key (org_id, object_id, source_id, valid_from, tx_id)
 );
 create index assertion_tx_idx on assertion (org_id, tx_id, object_id);

@@ -4,9 +4,10 @@ import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
+import { storageOf } from './documents/storage.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
-import { errors } from './http/errors.ts'
+import { errors, unreadable } from './http/errors.ts'
 import { limits } from './http/limits.ts'
 import { openapi, refuseUndocumented } from './http/openapi.ts'
 import { RequestLog, requestLog } from './http/request-log.ts'
@@ -32,11 +33,19 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     genReqId: () => prefix + (serial++).toString(36).padStart(6, '0'),
     routerOptions: { maxParamLength: 200 },
     forceCloseConnections: 'idle',
+    frameworkErrors: unreadable,
   })
   app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
     const issues = validate(schema as JsonSchema, data, httpPart === 'body' ? 'body' : 'query')
     return issues.length > 0 ? { error: invalid(issues) } : { value: data }
   })
+  // A text body is a mistake, not a JSON string; a merge patch is JSON by another name.
+  app.removeContentTypeParser('text/plain')
+  app.addContentTypeParser(
+    'application/merge-patch+json',
+    { parseAs: 'string' },
+    app.getDefaultJsonParser('error', 'error'),
+  )
   // Handlers send bytes they rendered; what little is left needs no compiled serializer.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
 
@@ -48,6 +57,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.decorate('db', db)
   app.decorate('keys', keys)
   app.decorate('requestLog', log)
+  app.decorate('storage', storageOf(config))
   app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
   app.decorateRequest('caller')
   app.decorateRequest('problem', null)

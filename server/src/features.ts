@@ -1,13 +1,22 @@
 /** The product as a list: every feature that serves endpoints below the base URL. */
 import type { FastifyInstance } from 'fastify'
+import { buildingRollup } from './buildings/rollups.ts'
 import { buildingRoutes } from './buildings/routes.ts'
+import { documentRoutes } from './documents/routes.ts'
+import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
 import { gridRoutes } from './grid/routes.ts'
 import type { Rollup } from './kit/store.ts'
+import { leaseRollup } from './leases/rollups.ts'
 import { leaseRoutes } from './leases/routes.ts'
+import { partyRollup } from './parties/rollups.ts'
 import { partyRoutes } from './parties/routes.ts'
+import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
+import { sdisRoutes } from './sdis/routes.ts'
+import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { workOrderRollup } from './work-orders/rollups.ts'
 import { workOrderRoutes } from './work-orders/routes.ts'
 
 export const features: readonly ((app: FastifyInstance) => void | Promise<void>)[] = [
@@ -17,9 +26,19 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   floorRoutes,
   spaceRoutes,
   leaseRoutes,
+  documentRoutes,
   workOrderRoutes,
   gridRoutes,
+  sdisRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */
-export const rollups: ReadonlyMap<string, Rollup> = new Map()
+export const rollups: ReadonlyMap<string, Rollup> = new Map([
+  ['party', partyRollup],
+  ['property', propertyRollup],
+  ['building', buildingRollup],
+  ['floor', floorRollup],
+  ['space', spaceRollup],
+  ['lease', leaseRollup],
+  ['work_order', workOrderRollup],
+])

@@ -1,4 +1,9 @@
 /** Valid bodies for creating one of each resource, parents first. */
+import type { Resource, Row } from '../src/kit/resource.ts'
+import { create } from '../src/kit/write.ts'
+import { bareStore, SYSTEM } from '../src/organizations/service.ts'
+import { resources } from '../src/resources.ts'
+import { grid } from './grid.ts'
 import type { TestClient } from './grid.ts'
 
 export const samples = {
@@ -33,6 +38,16 @@ export const samples = {
     },
     rentable_area: 250000,
   }),
+  contact: (party_id: string) => ({ party_id, first_name: 'Dana', last_name: 'Okafor' }),
+  floor: (building_id: string) => ({ building_id, label: '12', level_number: 12 }),
+  space: (building_id: string, floor_id: string) => ({
+    building_id,
+    floor_ids: [floor_id],
+    suite: '1200',
+    space_type: 'office',
+    rentable_area: 8600,
+  }),
+  document: () => ({ title: 'Office lease, suite 1200', document_type: 'lease' }),
   lease: (property_id: string, tenant_party_id: string) => ({
     property_id,
     tenant_party_id,
@@ -60,4 +75,43 @@ export async function leaseParents(
     client.post('/parties', samples.party()),
   ])
   return { property_id: property.body.id, tenant_party_id: tenant.body.id }
+}
+
+/** Ids of one object of each type, by resource name. */
+export type Ids = Readonly<Record<string, string>>
+
+/** A valid body for each resource, given the ids of what it refers to. */
+const bodies: Record<string, (ids: Ids) => Row> = {
+  party: () => samples.party(),
+  contact: (ids) => samples.contact(ids['party'] as string),
+  property: () => samples.property(),
+  building: (ids) => samples.building(ids['property'] as string),
+  floor: (ids) => samples.floor(ids['building'] as string),
+  space: (ids) => samples.space(ids['building'] as string, ids['floor'] as string),
+  lease: (ids) => samples.lease(ids['property'] as string, ids['party'] as string),
+  document: () => samples.document(),
+  work_order: (ids) => samples.work_order(ids['property'] as string),
+}
+
+/** A body that creates the resource. */
+export function sampleOf(resource: Resource, ids: Ids): Row {
+  return (bodies[resource.name] as (ids: Ids) => Row)(ids)
+}
+
+/** One object of every type in the client's organization, itself included. */
+export async function portfolio(client: TestClient): Promise<Ids> {
+  const ids: Record<string, string> = { organization: client.organization_id }
+  for (const resource of resources) {
+    if (resource.name === 'organization') continue
+    ids[resource.name] = await insert(client.org_id, resource, sampleOf(resource, ids))
+  }
+  return ids
+}
+
+/** Creates an object without HTTP, whatever its endpoints ask for. @returns its id. */
+export async function insert(org_id: number, resource: Resource, input: Row): Promise<string> {
+  const { db } = await grid()
+  const defaults = { currency: 'USD', area_unit: 'sqft', time_zone: 'America/New_York' }
+  const { body } = await create(bareStore(db), resource, { org_id, actor: SYSTEM, defaults }, input)
+  return (JSON.parse(body) as { id: string }).id
 }

@@ -62,6 +62,21 @@ export class Db implements OrgDb {
     return await this.begin(async (client) => await run(asTx(client)))
   }
 
+  /** A connection of one's own for a long piece of work; other sessions can see by its pid whether it still lives. */
+  async session(): Promise<Session> {
+    const client = await this.pool.connect()
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    return {
+      pid: rows[0]?.pid as number,
+      transaction: async (org_id, run) =>
+        await within(client, async () => {
+          await client.query(SET_ORG, [org_id])
+          return await run(asTx(client))
+        }),
+      release: () => client.release(),
+    }
+  }
+
   async ids(count: number): Promise<number[]> {
     const ids: number[] = []
     while (ids.length < count) {
@@ -95,19 +110,39 @@ export class Db implements OrgDb {
 
   private async begin<T>(run: (client: PoolClient) => Promise<T>): Promise<T> {
     const client = await this.pool.connect()
+    let broken: Error | undefined
     try {
-      await client.query('begin')
-      const result = await run(client)
-      await client.query('commit')
-      client.release()
-      return result
-    } catch (error) {
-      await client.query('rollback').then(
-        () => client.release(),
-        (broken: Error) => client.release(broken),
+      return await within(
+        client,
+        async () => await run(client),
+        (error) => (broken = error),
       )
-      throw error
+    } finally {
+      client.release(broken)
     }
+  }
+}
+
+export interface Session {
+  pid: number
+  transaction: <T>(org_id: number, run: (tx: Tx) => Promise<T>) => Promise<T>
+  release: () => void
+}
+
+/** Runs in a transaction; `lost` hears of a connection that could not even roll back. */
+async function within<T>(
+  client: PoolClient,
+  run: () => Promise<T>,
+  lost: (error: Error) => void = () => {},
+): Promise<T> {
+  await client.query('begin')
+  try {
+    const result = await run()
+    await client.query('commit')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(lost)
+    throw error
   }
 }
 

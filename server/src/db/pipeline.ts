@@ -10,6 +10,7 @@ import { Buffer } from 'node:buffer'
 import { Socket } from 'node:net'
 import { Client, DatabaseError } from 'pg'
 import type { ClientConfig } from 'pg'
+import { cells, databaseError, Writer } from './messages.ts'
 
 export type Param = string | number | bigint | boolean | Buffer | null
 
@@ -56,6 +57,12 @@ export class Gather {
     if (this.ends.length > 0) this.buffer[this.length++] = 0x2c
     this.length += data.copy(this.buffer, this.length, start, end)
     this.ends.push(this.length)
+  }
+
+  /** Forgets every row, for a flight that is flown again. */
+  restart(): void {
+    this.length = this.headEnd
+    this.ends.length = 0
   }
 
   /** The bytes up to row `count`, followed by `tail`. */
@@ -118,6 +125,7 @@ export class Pipeline {
       const code = error instanceof DatabaseError ? error.code : undefined
       if (code !== '26000' && code !== '0A000') throw error
       line.forget(statements)
+      for (const { gather } of statements) gather?.restart()
       return await line.fly(statements)
     }
   }
@@ -156,7 +164,10 @@ class Line {
   private readonly socket: Socket
   private readonly client: Client
   private readonly prepared = new Map<string, string>()
-  private readonly flights: Flight[] = []
+  /** Statements to close on the server with the next flight. */
+  private readonly closing: string[] = []
+  /** Those in the air, after those that landed: null, so that their rows are not kept. */
+  private readonly flights: (Flight | null)[] = []
   private head = 0
   private names = 0
   private rest: Buffer | null = null
@@ -210,7 +221,12 @@ class Line {
   }
 
   forget(statements: readonly Statement[]): void {
-    for (const { sql } of statements) this.prepared.delete(sql)
+    for (const { sql } of statements) {
+      const name = this.prepared.get(sql)
+      if (name === undefined) continue
+      this.prepared.delete(sql)
+      this.closing.push(name)
+    }
   }
 
   async end(): Promise<void> {
@@ -222,6 +238,7 @@ class Line {
 
   private encode(statements: readonly Statement[]): Buffer {
     const writer = new Writer()
+    for (const name of this.closing.splice(0)) writer.closeStatement(name)
     for (const { sql, params } of statements) {
       let name = this.prepared.get(sql)
       if (name === undefined) {
@@ -300,7 +317,7 @@ class Line {
   }
 
   private land(flight: Flight): void {
-    this.head++
+    this.flights[this.head++] = null
     if (this.head > 1_000) {
       this.flights.splice(0, this.head)
       this.head = 0
@@ -317,148 +334,7 @@ class Line {
   private fail(error: Error): void {
     if (this.broken) return
     this.broken = true
-    for (const flight of this.flights.splice(this.head)) flight.reject(error)
+    for (const flight of this.flights.splice(this.head)) flight?.reject(error)
     this.client.end().catch(() => {})
   }
-}
-
-/** Builds the frontend messages of one flight in one buffer. */
-class Writer {
-  private buffer = Buffer.allocUnsafe(1_024)
-  private length = 0
-
-  parse(name: string, sql: string): void {
-    const start = this.begin(0x50)
-    this.cstring(name)
-    this.cstring(sql)
-    this.int16(0)
-    this.finish(start)
-  }
-
-  bindAndExecute(name: string, params: readonly Param[]): void {
-    const bind = this.begin(0x42)
-    this.cstring('')
-    this.cstring(name)
-    this.int16(0)
-    this.int16(params.length)
-    for (const param of params) this.param(param)
-    this.int16(0)
-    this.finish(bind)
-    const execute = this.begin(0x45)
-    this.cstring('')
-    this.int32(0)
-    this.finish(execute)
-  }
-
-  closeStatement(name: string): void {
-    const start = this.begin(0x43)
-    this.room(1)
-    this.buffer[this.length++] = 0x53
-    this.cstring(name)
-    this.finish(start)
-  }
-
-  sync(): Buffer {
-    this.finish(this.begin(0x53))
-    return this.buffer.subarray(0, this.length)
-  }
-
-  private param(value: Param): void {
-    if (value === null) {
-      this.int32(-1)
-      return
-    }
-    if (Buffer.isBuffer(value)) {
-      this.int32(value.length)
-      this.room(value.length)
-      value.copy(this.buffer, this.length)
-      this.length += value.length
-      return
-    }
-    const text = String(value)
-    const size = Buffer.byteLength(text)
-    this.int32(size)
-    this.room(size)
-    this.length += this.buffer.write(text, this.length)
-  }
-
-  private begin(type: number): number {
-    this.room(5)
-    this.buffer[this.length++] = type
-    this.length += 4
-    return this.length - 4
-  }
-
-  private finish(start: number): void {
-    this.buffer.writeInt32BE(this.length - start, start)
-  }
-
-  private cstring(text: string): void {
-    this.room(Buffer.byteLength(text) + 1)
-    this.length += this.buffer.write(text, this.length)
-    this.buffer[this.length++] = 0
-  }
-
-  private int16(value: number): void {
-    this.room(2)
-    this.length = this.buffer.writeInt16BE(value, this.length)
-  }
-
-  private int32(value: number): void {
-    this.room(4)
-    this.length = this.buffer.writeInt32BE(value, this.length)
-  }
-
-  private room(bytes: number): void {
-    if (this.length + bytes <= this.buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.length + bytes))
-    this.buffer.copy(larger, 0, 0, this.length)
-    this.buffer = larger
-  }
-}
-
-function cells(data: Buffer, start: number, gather: Gather | undefined): Cells {
-  let count = data.readUInt16BE(start)
-  let offset = start + 2
-  if (gather) {
-    const end = offset + 4 + data.readInt32BE(offset)
-    gather.add(data, offset + 4, end)
-    offset = end
-    count--
-  }
-  const row: Cells = []
-  for (let i = 0; i < count; i++) {
-    const size = data.readInt32BE(offset)
-    offset += 4
-    if (size < 0) {
-      row.push(null)
-    } else {
-      row.push(Buffer.from(data.subarray(offset, offset + size)))
-      offset += size
-    }
-  }
-  return row
-}
-
-const ERROR_FIELDS: Record<
-  string,
-  'severity' | 'code' | 'detail' | 'hint' | 'constraint' | 'table'
-> = {
-  S: 'severity',
-  C: 'code',
-  D: 'detail',
-  H: 'hint',
-  n: 'constraint',
-  t: 'table',
-}
-
-function databaseError(data: Buffer, start: number, end: number): DatabaseError {
-  const parts = data.toString('utf8', start, end).split('\0').filter(Boolean)
-  const message = parts.find((part) => part.startsWith('M'))?.slice(1) ?? 'unknown error'
-  const error = new DatabaseError(message, end - start, 'error')
-  for (const part of parts) {
-    const name = ERROR_FIELDS[part[0] as string]
-    if (name) error[name] = part.slice(1)
-  }
-  return error
 }

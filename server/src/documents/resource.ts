@@ -10,6 +10,7 @@ import {
   percent,
   reference,
   text,
+  texts,
 } from '../kit/field.ts'
 import type { Fields } from '../kit/field.ts'
 import type { Issue } from '../kit/errors.ts'
@@ -79,6 +80,11 @@ const versionFields = {
     max: 64,
   }),
   byte_size: integer('The size of the file in bytes.', { example: 482_113, min: 0 }),
+  content_type: text('The media type of the file.', { example: 'application/pdf', max: 127 }),
+  filename: text('The name of the file as it was uploaded.', {
+    example: 'harrow-pine-lease.pdf',
+    max: 255,
+  }),
   uploaded_at: datetime('The moment the file was stored, in UTC.', {
     example: '2026-02-11T16:20:00.000Z',
   }),
@@ -204,6 +210,14 @@ const fields = {
     example: [{ object_type: 'lease', object_id: 'le_4001', role: 'source' }],
     initial: [],
   }),
+  linked_to: texts(
+    'The ids of those objects; find their documents with linked_to[contains]=le_1042.',
+    {
+      example: ['le_4001'],
+      initial: [],
+      readOnly,
+    },
+  ),
   effective_date: date('The day from which the document takes effect.', { example: '2022-09-01' }),
   expires_date: date('The last day on which the document is valid.', { example: '2029-08-31' }),
   signed_date: date('The day on which the last party signed.', { example: '2022-06-17' }),
@@ -264,7 +278,8 @@ export const document = defineResource({
     field: 'status',
     initial: 'pending_upload',
     transitions: {
-      pending_upload: ['processing', 'deleted'],
+      // Available at once while nothing has to be read out of the file first.
+      pending_upload: ['processing', 'available', 'deleted'],
       processing: ['available', 'needs_review', 'failed', 'quarantined', 'deleted'],
       needs_review: ['available', 'deleted'],
       available: ['archived', 'deleted'],
@@ -277,5 +292,6 @@ export const document = defineResource({
   check: checkDocument,
   derive: (row) => ({
     content_url: row.version_number ? `/api/v1/documents/${row.id}/content` : null,
+    linked_to: ((row.links ?? []) as ItemOf<typeof linkFields>[]).flatMap((l) => l.object_id ?? []),
   }),
 })

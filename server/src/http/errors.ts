@@ -28,6 +28,15 @@ export function errors(app: FastifyInstance): void {
   })
 }
 
+/** A path that cannot be decoded is refused before any hook runs. */
+export function unreadable(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  void sendProblem(request, reply.header('x-request-id', request.id), asApiError(error))
+}
+
 export function sendProblem(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -121,6 +121,7 @@ function operation(
       },
     ],
   )
+  const body = (schema.body ?? schema.requestBody) as JsonSchema | undefined
   const scopeText = SCOPES[scope as keyof typeof SCOPES]
   return {
     operationId: schema.operationId,
@@ -130,11 +131,11 @@ function operation(
     'x-grid-scope': scope,
     ...(scope === 'public' ? { security: [] } : {}),
     ...(schema.parameters?.length ? { parameters: schema.parameters } : {}),
-    ...(schema.body
+    ...(body
       ? {
           requestBody: {
             required: true,
-            content: content(schema.body as JsonSchema, schemas, method === 'PATCH'),
+            content: bodies(schema.body as JsonSchema, schemas, method === 'PATCH'),
           },
         }
       : {}),
@@ -143,6 +144,15 @@ function operation(
       ...statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
     ]) as JsonSchema,
   }
+}
+
+/** A request body in one media type or, given as `content`, in several. */
+function bodies(body: JsonSchema, schemas: Record<string, JsonSchema>, patch: boolean): JsonSchema {
+  const several = body['content'] as Record<string, { schema: JsonSchema }> | undefined
+  if (!several) return content(body, schemas, patch)
+  return Object.fromEntries(
+    Object.entries(several).map(([type, { schema }]) => [type, { schema: hoist(schema, schemas) }]),
+  )
 }
 
 function content(

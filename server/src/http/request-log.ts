@@ -1,5 +1,5 @@
 /** One row per request, buffered here and written in batches after the answer. */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../db/db.ts'
 import type { Caller } from '../kit/types.ts'
 
@@ -73,23 +73,36 @@ export class RequestLog {
 
 export function requestLog(app: FastifyInstance, log: RequestLog): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const caller = request.caller as Caller | null
-    if (caller) {
-      const question = request.url.indexOf('?')
-      log.add({
-        org_id: caller.org_id,
-        at: new Date().toISOString(),
-        request_id: request.id,
-        method: request.method,
-        route: request.routeOptions.url ?? '(none)',
-        path: (question < 0 ? request.url : request.url.slice(0, question)).slice(0, 500),
-        status: reply.statusCode,
-        latency_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
-        key_id: caller.key_id,
-        key_name: caller.key_name,
-        error_code: request.problem,
-      })
-    }
+    add(log, request, reply)
     done()
+  })
+  // An answer whose connection broke never comes to onResponse: an upload cut off before it, a download during it.
+  app.addHook('onSend', (request, reply, _payload, done) => {
+    const { raw } = reply
+    if (raw.destroyed) add(log, request, reply)
+    else
+      raw.once('close', () => {
+        if (!raw.writableFinished && !raw.errored) add(log, request, reply)
+      })
+    done()
+  })
+}
+
+function add(log: RequestLog, request: FastifyRequest, reply: FastifyReply): void {
+  const caller = request.caller as Caller | null
+  if (!caller) return
+  const question = request.url.indexOf('?')
+  log.add({
+    org_id: caller.org_id,
+    at: new Date().toISOString(),
+    request_id: request.id,
+    method: request.method,
+    route: request.routeOptions.url ?? '(none)',
+    path: (question < 0 ? request.url : request.url.slice(0, question)).slice(0, 500),
+    status: reply.statusCode,
+    latency_ms: Math.round(reply.elapsedTime * 1_000) / 1_000,
+    key_id: caller.key_id,
+    key_name: caller.key_name,
+    error_code: request.problem,
   })
 }

@@ -33,5 +33,7 @@ declare module 'fastify' {
     tags?: string[]
     parameters?: RouteDocs['schema']['parameters']
     problems?: number[]
+    /** Documentation of a body that the route reads itself, such as a form. */
+    requestBody?: unknown
   }
 }

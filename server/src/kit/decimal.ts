@@ -6,13 +6,19 @@ const DECIMAL = /^(-?)([0-9]+)(?:\.([0-9]+))?$/
 
 /** The value in units of 10^-digits, further digits rounded half away from zero. */
 export function parseDecimal(value: unknown, digits: number): bigint | null {
-  const text = typeof value === 'number' ? value.toFixed(Math.max(digits, 6)) : value
+  const text = typeof value === 'number' ? plain(value) : value
   const match = typeof text === 'string' ? DECIMAL.exec(text) : null
   if (!match) return null
   const [, sign, whole = '', fraction = ''] = match
   const kept = BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0'))
   const up = fraction.charAt(digits) >= '5' ? 1n : 0n
   return sign === '-' ? -(kept + up) : kept + up
+}
+
+/** A number without an exponent. */
+function plain(value: number): string {
+  const text = String(value)
+  return text.includes('e-') ? value.toFixed(20) : text
 }
 
 /** Units of 10^-digits as a decimal string with exactly that many digits. */

@@ -145,7 +145,6 @@ function inputClaim(id: number, claim: Change['claims'][number]): Row {
     t: claim.valid_to === null ? null : new Date(claim.valid_to).toISOString(),
     a: claim.attrs,
     r: claim.retracts,
-    u: claim.unstated,
     c: claim.confidence ?? 1_000,
     w: claim.row ?? null,
   }
@@ -198,9 +197,9 @@ function buildSql(resource: Resource, create: boolean): string {
     where exists (select from written)
     returning tx_id
   ), claimed as (
-    insert into assertion (org_id, object_id, source_id, valid_from, tx_id, valid_to, attrs, retracts, unstated, confidence, row_no)
-    select $1::bigint, c.o, $7::bigint, c.f, tx.tx_id, c.t, c.a, c.r, c.u, c.c, c.w
-    from json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], u text[], c smallint, w integer)
+    insert into assertion (org_id, object_id, source_id, valid_from, tx_id, valid_to, attrs, retracts, confidence, row_no)
+    select $1::bigint, c.o, $7::bigint, c.f, tx.tx_id, c.t, c.a, c.r, c.c, c.w
+    from json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)
     join written on written.id = c.o cross join tx
   ), events as (
     insert into event (org_id, tx_id, n, at, object_type, object_id, operation, version, changed, previous, body)
@@ -223,7 +222,7 @@ function buildSql(resource: Resource, create: boolean): string {
     select $1::bigint, $13::text, $14::text, $15::text, $16::integer, $17::jsonb, $18::text, $2::timestamptz
     where $13::text is not null and exists (select from written)
   )
-  select (select count(*) from written), (select tx_id from tx), (select json_agg(m) from missing m)`
+  select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing`
 }
 
 /** Does the referenced object exist? Only the types this resource can refer to are looked up. */

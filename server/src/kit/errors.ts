@@ -80,6 +80,8 @@ export function notFound(what: string): ApiError {
   return new ApiError('not_found', `${what} does not exist.`)
 }
 
+/** RFC 6901; the empty pointer is the whole body. */
 function pointer(field: string): string {
+  if (field === '') return ''
   return '/' + field.replaceAll('[', '.').replaceAll(']', '').split('.').join('/')
 }

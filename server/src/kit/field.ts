@@ -171,6 +171,8 @@ export function money(
   const schema = {
     type: ['string', 'number'],
     pattern: `^-?[0-9]{1,15}(\\.[0-9]{1,${digits}})?$`,
+    minimum: -999_999_999_999_999,
+    maximum: 999_999_999_999_999,
     description: `${description} Decimal string in the object's currency.`,
   }
   return field('money', 'numeric', schema, options, { digits })
@@ -224,7 +226,8 @@ export function references(
   options: Omit<FieldOptions<string[]>, 'initial' | 'search'>,
 ): Field<string[]> {
   const items = { type: 'string', pattern: `^${prefix}_[0-9]{1,18}$` }
-  const schema = { type: 'array', items, maxItems: 500, uniqueItems: true, description }
+  const minItems = options.required ? 1 : 0
+  const schema = { type: 'array', items, minItems, maxItems: 500, uniqueItems: true, description }
   return field('list', null, schema, options, { target })
 }
 

@@ -1,4 +1,5 @@
 /** Filters and sorts of list endpoints: parsed once, compiled to SQL, or applied to rows of another time. */
+import { instant, isDate } from './dates.ts'
 import type { ColumnType } from './field.ts'
 import { idDigits } from './ids.ts'
 import type { Issue } from './errors.ts'
@@ -135,18 +136,15 @@ function literal(owner: Resource, column: Column, op: Operator, value: string): 
       return digits === null ? null : String(digits)
     }
     case 'integer':
+      return /^-?[0-9]{1,10}$/.test(value) && Math.abs(Number(value)) < 2 ** 31 ? value : null
     case 'numeric':
       return /^-?[0-9]{1,18}(\.[0-9]{1,12})?$/.test(value) ? value : null
     case 'boolean':
       return value === 'true' || value === 'false' ? value : null
     case 'date':
       return isDate(value) ? value : null
-    case 'timestamptz': {
-      const time = Date.parse(value)
-      return /^\d{4}-\d{2}-\d{2}/.test(value) && !Number.isNaN(time)
-        ? new Date(time).toISOString()
-        : null
-    }
+    case 'timestamptz':
+      return isDate(value) ? `${value}T00:00:00.000Z` : instant(value)
     case 'text':
     case 'text[]':
       return value.length <= 1_000 && !value.includes('\0') && choiceFits(column, op, value)
@@ -174,19 +172,12 @@ function describe(
     'text[]': 'text of at most 1,000 characters',
     bigint: `an id such as ${String((column.field.schema['examples'] as unknown[])[0])}`,
     boolean: 'true or false',
-    integer: 'a number',
+    integer: 'a whole number',
     numeric: 'a number',
     date: 'a date such as 2026-12-31',
     timestamptz: 'a time such as 2026-12-31T08:00:00Z',
   }
   return { message: `must be ${wanted[column.type]}, got '${text}'` }
-}
-
-/** A civil date that exists. */
-export function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
 }
 
 function referencePrefix(column: Column): string {

@@ -6,7 +6,7 @@ import { encodeCursor } from './page.ts'
 import type { ListQuery, Times } from './query.ts'
 import { allFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
-import { normalise } from './row.ts'
+import { emptyValue, normalise } from './row.ts'
 import type { Page, Store } from './store.ts'
 import { fold } from './timeline.ts'
 import type { Assertion, Folded, SourceRank } from './timeline.ts'
@@ -42,7 +42,7 @@ export async function assertionsOf(
   if (ids.length === 0) return result
   const [rows] = await db.fly(org_id, [
     {
-      sql: `select json_build_array(a.object_id, a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retracts, a.unstated, a.confidence,
+      sql: `select json_build_array(a.object_id, a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retracts, a.confidence,
           t.at, t.actor_type, t.actor_id, t.actor_name, t.job_id, a.row_no)
         from assertion a join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
         where a.org_id = $1::bigint and a.object_id = any($2::bigint[]) and ($3::timestamptz is null or t.at <= $3::timestamptz)`,
@@ -54,23 +54,7 @@ export async function assertionsOf(
     },
   ])
   for (const row of rows ?? []) {
-    const a = JSON.parse(String(row[0])) as [
-      number,
-      number,
-      string,
-      string | null,
-      number,
-      Row,
-      string[] | null,
-      string[] | null,
-      number,
-      string,
-      string,
-      string | null,
-      string,
-      number | null,
-      number | null,
-    ]
+    const a = JSON.parse(String(row[0])) as ClaimRow
     const known: Known = {
       source_id: a[1],
       valid_from: Date.parse(a[2]),
@@ -78,14 +62,13 @@ export async function assertionsOf(
       tx_id: a[4],
       attrs: a[5],
       retracts: a[6],
-      unstated: a[7],
-      confidence: a[8],
-      recorded_at: Date.parse(a[9]),
-      actor_type: a[10],
-      actor_id: a[11],
-      actor_name: a[12],
-      job_id: a[13],
-      row_no: a[14],
+      confidence: a[7],
+      recorded_at: Date.parse(a[8]),
+      actor_type: a[9],
+      actor_id: a[10],
+      actor_name: a[11],
+      job_id: a[12],
+      row_no: a[13],
     }
     const list = result.get(a[0])
     if (list) list.push(known)
@@ -93,6 +76,24 @@ export async function assertionsOf(
   }
   return result
 }
+
+/** One assertion as the query above returns it. */
+type ClaimRow = [
+  object_id: number,
+  source_id: number,
+  valid_from: string,
+  valid_to: string | null,
+  tx_id: number,
+  attrs: Row,
+  retracts: string[] | null,
+  confidence: number,
+  recorded_at: string,
+  actor_type: string,
+  actor_id: string | null,
+  actor_name: string,
+  job_id: number | null,
+  row_no: number | null,
+]
 
 export interface Source extends SourceRank {
   id: number
@@ -146,17 +147,16 @@ export function foldedRow(
   const derived = new Set(resource.derived)
   for (const [name, field] of Object.entries(allFields(resource))) {
     if (field.writeOnly) continue
-    if (name in folded.values) row[name] = normalise(field, folded.values[name]) ?? field.initial
-    else if (name in resource.fields && !derived.has(name))
-      row[name] = Array.isArray(field.initial) ? field.initial : null
+    const value = folded.values[name]
+    if (name in folded.values) row[name] = normalise(field, value) ?? emptyValue(field)
+    else if (name in resource.fields && !derived.has(name)) row[name] = field.initial
     else row[name] = base[name] ?? field.initial
   }
   row['external_ids'] = folded.values['external_ids'] ?? []
   row['tags'] = folded.values['tags'] ?? []
   for (const [name, value] of Object.entries(resource.derive(row))) {
     const field = resource.fields[name]
-    // What was derived from write-only input cannot be derived again: it stays.
-    if (field) row[name] = normalise(field, value ?? base[name])
+    if (field) row[name] = normalise(field, value)
   }
   return { row, folded }
 }

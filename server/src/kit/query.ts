@@ -1,7 +1,8 @@
 /** The query string of reads: limit, cursor, sort, filters, fields, expand, include, q, as_of, known_at. */
+import { instant, isDate } from './dates.ts'
 import { invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
-import { filterColumns, isDate, parseCondition } from './filter.ts'
+import { filterColumns, parseCondition } from './filter.ts'
 import type { Condition, SortKey } from './filter.ts'
 import { decodeCursor, queryHash } from './page.ts'
 import type { CursorValues } from './page.ts'
@@ -86,6 +87,7 @@ export function parseListQuery(
     const condition = parseCondition(resource, relations, key, value, issues)
     if (condition) conditions.push(condition)
   }
+  refuseTimedRollups(shape, times, issues)
   const sort = parseSort(resource, text.get('sort'), issues)
   const limit = parseLimit(text.get('limit'), issues)
   const external = parseExternal(text.get('external_id'), issues)
@@ -124,8 +126,19 @@ export function parseGetQuery(
   }
   const shape = parseShape(resource, registry, text, issues)
   const times = parseTimes(text, timeZone, issues)
+  refuseTimedRollups(shape, times, issues)
   if (issues.length > 0) throw invalid(issues)
   return { ...shape, ...times }
+}
+
+/** Rollups are computed from objects as they are now: beside a row of another time they would mislead. */
+function refuseTimedRollups({ include }: Shape, times: Times, issues: Issue[]): void {
+  if (!include.has('rollups') || (times.as_of === null && times.known_at === null)) return
+  issues.push({
+    field: 'include',
+    code: 'unsupported_with_time',
+    message: 'rollups are of today: leave out as_of and known_at, or rollups',
+  })
 }
 
 /** Fields that lead to another object, by the name they take when expanded: `tenant_party_id` is `tenant`. */
@@ -150,13 +163,15 @@ export function relationName(field: string): string {
 function textOf(query: Query, issues: Issue[]): Map<string, string> {
   const map = new Map<string, string>()
   for (const [key, value] of Object.entries(query)) {
-    if (typeof value === 'string') map.set(key, value)
-    else
+    if (typeof value !== 'string')
       issues.push({
         field: key,
         code: 'repeated',
         message: 'may be given once; separate several values by commas',
       })
+    else if (value.includes('\0'))
+      issues.push({ field: key, code: 'invalid_character', message: 'must not contain NUL' })
+    else map.set(key, value)
   }
   return map
 }
@@ -230,7 +245,7 @@ function known(word: string, allowed: readonly string[], field: string, issues: 
 }
 
 function parseSort(resource: Resource, text: string | undefined, issues: Issue[]): SortKey[] {
-  const columns = filterColumns(resource)
+  const columns = new Map([...filterColumns(resource)].filter(([, c]) => c.type !== 'text[]'))
   const keys: SortKey[] = []
   const asked = words(text ?? resource.sort)
   if (asked.length > SORT_KEYS_MAX)
@@ -238,7 +253,7 @@ function parseSort(resource: Resource, text: string | undefined, issues: Issue[]
   for (const word of asked) {
     const name = word.replace(/^-/, '')
     const column = columns.get(name)
-    if (!column || column.type === 'text[]') {
+    if (!column) {
       known(name, [...columns.keys()], 'sort', issues)
       continue
     }
@@ -290,9 +305,8 @@ function parseTimes(text: Map<string, string>, timeZone: string, issues: Issue[]
       })
   }
   if (knownAt !== undefined) {
-    const time = Date.parse(knownAt)
-    if (/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:?\d{2})$/.test(knownAt) && !Number.isNaN(time))
-      times.known_at = time
+    const time = instant(knownAt)
+    if (time !== null) times.known_at = Date.parse(time)
     else
       issues.push({
         field: 'known_at',
@@ -319,6 +333,11 @@ export function startOfDay(date: string, timeZone: string): number {
   // The zone's offset is looked up twice: the first guess may lie on the other side of a clock change.
   const guess = utc - offset(utc, timeZone)
   return utc - offset(guess, timeZone)
+}
+
+/** The civil day of an instant in a time zone. */
+export function civilDate(at: number, timeZone: string): string {
+  return new Date(at + offset(at, timeZone)).toISOString().slice(0, 10)
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()

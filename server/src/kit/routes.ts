@@ -2,16 +2,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, invalid, notFound } from './errors.ts'
 import { assertionsOf, listAt, ranksOf, rowAt, settle } from './history.ts'
+import { fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
 import { parseGetQuery, parseListQuery } from './query.ts'
 import type { ListQuery, Query, Shape, Times } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { createDocs, deleteDocs, getDocs, listDocs, patchDocs } from './schemas.ts'
 import { gridObject, isPlain, shapeRows } from './shape.ts'
-import { get, listRaw, listRows, parseBody } from './store.ts'
+import { get, listRaw, listRows, parseBody, usersOf } from './store.ts'
 import type { Page, Store } from './store.ts'
 import type { Caller } from './types.ts'
-import { create, fingerprintOf, remove, requestOf, update } from './write.ts'
+import { create, remove, requestOf, update } from './write.ts'
 import type { Outcome, WriteRequest } from './write.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -275,31 +276,14 @@ async function refuseWhenUsed(
   resource: Resource,
   id: number,
 ): Promise<void> {
-  const users = [...store.registry.values()].flatMap((other) =>
-    Object.entries(other.fields)
-      .filter(
-        ([, field]) =>
-          field.kind === 'reference' && field.target === resource.name && field.required,
-      )
-      .map(([name]) => ({ other, name })),
+  const used = await usersOf(store, org_id, resource, id)
+  if (used.length === 0) return
+  const what = used.join(', ').replaceAll('_', ' ')
+  throw new ApiError(
+    'conflict',
+    `${resource.title} ${resource.prefix}_${id} still has ${what}; delete or move them first.`,
+    { used_by: used },
   )
-  if (users.length === 0) return
-  const results = await store.db.fly(
-    org_id,
-    users.map(({ other, name }) => ({
-      sql: `select id from ${other.name} where org_id = $1::bigint and ${name} = $2::bigint and deleted_at is null limit 1`,
-      params: [org_id, id],
-    })),
-  )
-  const used = users.filter((_, i) => (results[i]?.length ?? 0) > 0).map(({ other }) => other.path)
-  if (used.length > 0) {
-    const what = used.join(', ').replaceAll('_', ' ')
-    throw new ApiError(
-      'conflict',
-      `${resource.title} ${resource.prefix}_${id} still has ${what}; delete or move them first.`,
-      { used_by: used },
-    )
-  }
 }
 
 export function etagOf(version: number): string {

@@ -1,4 +1,5 @@
 /** Rows between the three forms they take: what a client sends, the JSON clients see, the columns PostgreSQL filters. */
+import { formatDecimal, parseDecimal } from './decimal.ts'
 import type { ColumnType, Field, Fields } from './field.ts'
 import { idDigits } from './ids.ts'
 import { allFields } from './resource.ts'
@@ -23,7 +24,7 @@ export function normalise(field: Field, value: unknown): unknown {
   if (value === null || value === undefined) return null
   switch (field.kind) {
     case 'money':
-      return decimal(String(value), field.digits)
+      return formatDecimal(parseDecimal(value, field.digits) ?? 0n, field.digits)
     case 'datetime':
       return new Date(String(value)).toISOString()
     case 'list':
@@ -46,6 +47,11 @@ export function normalise(field: Field, value: unknown): unknown {
   }
 }
 
+/** What a field holds when it is cleared: lists with an initial value are emptied, everything else is null. */
+export function emptyValue(field: Field): unknown {
+  return Array.isArray(field.initial) ? field.initial : null
+}
+
 /** Every field in declared order, null when the input lacks it. */
 export function complete(fields: Fields, values: Row): Row {
   const row: Row = {}
@@ -54,20 +60,6 @@ export function complete(fields: Fields, values: Row): Row {
     if (!field.writeOnly) row[name] = normalise(field, values[name] ?? null)
   }
   return row
-}
-
-/** Writes a decimal with exactly `digits` places; extra places of a JSON number are rounded half away from zero. */
-export function decimal(text: string, digits: number): string {
-  if (/e/i.test(text)) return Number(text).toFixed(digits)
-  const [whole = '0', fraction = ''] = text.split('.')
-  if (fraction.length <= digits) return digits ? `${whole}.${fraction.padEnd(digits, '0')}` : whole
-  const negative = whole.startsWith('-')
-  const scaled = BigInt(whole.replace('-', '') + fraction.slice(0, digits))
-  const rounded = (scaled + (Number(fraction[digits]) >= 5 ? 1n : 0n))
-    .toString()
-    .padStart(digits + 1, '0')
-  const at = rounded.length - digits
-  return `${negative ? '-' : ''}${rounded.slice(0, at)}${digits ? `.${rounded.slice(at)}` : ''}`
 }
 
 /** Two values in stored form are the same claim. */

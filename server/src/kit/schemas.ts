@@ -1,22 +1,21 @@
 /** Schemas and documentation of the endpoints every resource has. */
-import { filterColumns, OPERATORS_OF } from './filter.ts'
 import { nullable } from './field.ts'
 import type { JsonSchema } from './field.ts'
-import { INCLUDES, LIMIT_DEFAULT, LIMIT_MAX } from './query.ts'
+import {
+  filters,
+  IDEMPOTENCY,
+  IF_MATCH,
+  PAGING,
+  pathParameter,
+  SHAPE,
+  TIMES,
+} from './parameters.ts'
+import type { Parameter } from './parameters.ts'
 import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
 import type { Scope } from './scopes.ts'
 import type { Model, Under } from './routes.ts'
 import { createSchema, patchSchema } from './write.ts'
-
-/** A parameter as OpenAPI documents it. */
-export interface Parameter {
-  name: string
-  in: 'query' | 'header' | 'path'
-  description: string
-  schema: JsonSchema
-  required?: boolean
-}
 
 /** What every route declares; the app refuses to start without it. */
 export interface RouteDocs {
@@ -176,130 +175,8 @@ export function listSchema(item: JsonSchema, title: string): JsonSchema {
   }
 }
 
-const TIMES: Parameter[] = [
-  {
-    name: 'as_of',
-    in: 'query',
-    description: 'Values as they were true at the end of this day, e.g. a quarter end.',
-    schema: { type: 'string', format: 'date', examples: ['2026-03-31'] },
-  },
-  {
-    name: 'known_at',
-    in: 'query',
-    description: 'Values as they had been recorded by this time.',
-    schema: { type: 'string', format: 'date-time', examples: ['2026-04-15T00:00:00Z'] },
-  },
-]
-
-const SHAPE: Parameter[] = [
-  {
-    name: 'fields',
-    in: 'query',
-    description:
-      'Only these fields, separated by commas; `tenant.display_name` reaches into an expanded object.',
-    schema: { type: 'string', examples: ['id,status'] },
-  },
-  {
-    name: 'expand',
-    in: 'query',
-    description:
-      'Related objects to show beside their ids, separated by commas, at most two levels deep.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'include',
-    in: 'query',
-    description: `Additions, separated by commas: ${INCLUDES.join(', ')}.`,
-    schema: { type: 'string', examples: ['total_count'] },
-  },
-]
-
-const PAGING: Parameter[] = [
-  {
-    name: 'limit',
-    in: 'query',
-    description: `Objects per page, 1 to ${LIMIT_MAX}.`,
-    schema: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT },
-  },
-  {
-    name: 'cursor',
-    in: 'query',
-    description:
-      'Where to go on: next_cursor of the page before. Valid for 24 hours and for the same filters and sort.',
-    schema: { type: 'string' },
-  },
-  {
-    name: 'sort',
-    in: 'query',
-    description:
-      'Up to three fields, separated by commas, `-` for descending. Nulls come last; the id decides ties.',
-    schema: { type: 'string', examples: ['-updated_at'] },
-  },
-  {
-    name: 'q',
-    in: 'query',
-    description: 'Search in names, numbers and addresses; forgives typing mistakes.',
-    schema: { type: 'string', maxLength: 200 },
-  },
-  {
-    name: 'external_id',
-    in: 'query',
-    description: 'The object with this key in another system, as system:id.',
-    schema: { type: 'string', examples: ['yardi:prop100'] },
-  },
-]
-
-const IF_MATCH: Parameter = {
-  name: 'If-Match',
-  in: 'header',
-  description: 'Only if the object still has this ETag; otherwise 412.',
-  schema: { type: 'string', examples: ['"v3"'] },
-}
-const IDEMPOTENCY: Parameter = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    'Makes the request safe to repeat for 24 hours: the same key and body get the first answer again.',
-  schema: { type: 'string', maxLength: 255 },
-}
-
 /** Paging parameters of hand-written lists. */
 export const PAGE_PARAMETERS: Parameter[] = PAGING.slice(0, 2)
-
-function filters(resource: Resource): Parameter[] {
-  return [...filterColumns(resource)].map(([name, column]) => {
-    const {
-      description = '',
-      examples,
-      enum: values,
-    } = column.field.schema as { description?: string; examples?: unknown[]; enum?: unknown[] }
-    const operators = OPERATORS_OF[column.type].filter((op) => op !== 'eq')
-    return {
-      name,
-      in: 'query' as const,
-      description: `${description} Also ${operators.map((op) => `${name}[${op}]`).join(', ')}.`,
-      schema: {
-        type: 'string',
-        ...(values ? { enum: values } : {}),
-        ...(examples ? { examples: examples.flat().map(String).slice(0, 1) } : {}),
-      },
-    }
-  })
-}
-
-function pathParameter(resource: Resource): Parameter {
-  return {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: `Id of the ${resource.title.toLowerCase()}.`,
-    schema: {
-      type: 'string',
-      pattern: `^${resource.prefix}_[0-9]+$`,
-      examples: [`${resource.prefix}_1042`],
-    },
-  }
-}
 
 function plural(resource: Resource): string {
   return resource.path.replaceAll('_', ' ')

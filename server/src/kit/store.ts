@@ -229,6 +229,29 @@ export async function findMany(
   return new Map((rows ?? []).map((row) => [Number(String(row[0])), parseBody(row[1])]))
 }
 
+/** Paths of the resources that have an object which needs this one: they refer to it by a required field. */
+export async function usersOf(
+  store: Store,
+  org_id: number,
+  resource: Resource,
+  id: number,
+): Promise<string[]> {
+  const users = [...store.registry.values()].flatMap((other) =>
+    Object.entries(other.fields)
+      .filter(([, f]) => f.kind === 'reference' && f.target === resource.name && f.required)
+      .map(([name]) => ({ other, name })),
+  )
+  if (users.length === 0) return []
+  const results = await store.db.fly(
+    org_id,
+    users.map(({ other, name }) => ({
+      sql: `select id from ${other.name} where org_id = $1::bigint and ${name} = $2::bigint and deleted_at is null limit 1`,
+      params: [org_id, id],
+    })),
+  )
+  return users.filter((_, i) => (results[i]?.length ?? 0) > 0).map(({ other }) => other.path)
+}
+
 export function parseBody(bytes: Buffer | null | undefined): Row {
   return JSON.parse((bytes as Buffer).toString()) as Row
 }

@@ -6,7 +6,6 @@
  * Two reserved attributes speak of the object itself: `_present` (false: the source stopped listing it, which ends all
  * its claims so far) and `_deleted` (true: removed by a user).
  */
-import { sameValue } from './row.ts'
 import type { Row } from './resource.ts'
 
 /** One row of the assertion table, times in epoch milliseconds. */
@@ -18,13 +17,11 @@ export interface Assertion {
   attrs: Row
   /** Attributes whose claim at this valid_from should never have been made. */
   retracts: readonly string[] | null
-  /** Attributes that the source had stated and left blank from here on: the value stays, the statement ends. */
-  unstated: readonly string[] | null
   confidence: number
 }
 
-/** What planning a load yields: assertions without source and tx. */
-export type Claim = Pick<Assertion, 'valid_from' | 'valid_to' | 'attrs' | 'retracts' | 'unstated'>
+/** An assertion about to be made: its source and tx follow from the write. */
+export type Claim = Pick<Assertion, 'valid_from' | 'valid_to' | 'attrs' | 'retracts'>
 
 /** How sources rank when they disagree: a lower number wins. */
 export interface SourceRank {
@@ -42,7 +39,8 @@ export interface Folded {
   deleted: boolean
 }
 
-const PRESENT = '_present'
+/** Attribute that says whether the source lists the object. */
+export const PRESENT = '_present'
 const DELETED = '_deleted'
 
 /** Orders assertions as they took effect. */
@@ -148,145 +146,4 @@ function better(
     b.tx_id - a.tx_id ||
     a.source_id - b.source_id
   return order <= 0 ? a : b
-}
-
-/** What one source said of one record at one of its runs. */
-export interface RunState {
-  present: boolean
-  values: Map<string, { value: unknown; stated: boolean }>
-}
-
-/** The state of a record as its source gave it at `at`; `history` is that source's assertions sorted by time. */
-export function stateAt(history: readonly Claim[], at: number): RunState {
-  const state: RunState = { present: false, values: new Map() }
-  const past = history.filter((a) => a.valid_from <= at)
-  past.forEach((a, i) => {
-    // Only the last word on presence at one valid time counts.
-    const overruled = past
-      .slice(i + 1)
-      .some((later) => later.valid_from === a.valid_from && PRESENT in later.attrs)
-    if (a.attrs[PRESENT] === false && !overruled) {
-      state.values.clear()
-      state.present = false
-    }
-    for (const [key, value] of Object.entries(a.attrs)) {
-      if (key === PRESENT) continue
-      const takenBack = past
-        .slice(i + 1)
-        .some((later) => later.valid_from === a.valid_from && later.retracts?.includes(key))
-      if (takenBack) continue
-      state.values.set(key, { value, stated: true })
-      state.present = true
-    }
-    for (const key of a.unstated ?? []) {
-      const known = state.values.get(key)
-      if (known) state.values.set(key, { value: known.value, stated: false })
-    }
-  })
-  return state
-}
-
-/**
- * The claims to write so that the record, at its source's run of time `at`, reads as `stated`.
- *
- * Values that did not change are not written again. That is why a load between two earlier ones must also restore, at
- * the next run, what that run had confirmed without writing: so releases loaded in any order give one timeline.
- * @param history the source's claims on the record, sorted by time.
- * @param stated the attributes the row gives (blank cells left out), or null when a full snapshot lacks the record.
- * @param next the source's next run after `at` for this stream, if one was loaded before; `complete` when that run
- *   listed every record, so that one it lacked had ended.
- */
-export function planClaims(
-  history: readonly Claim[],
-  at: number,
-  stated: Row | null,
-  next: { at: number; complete: boolean } | null,
-): Claim[] {
-  const claims: Claim[] = []
-  const claim = stated ? statement(history, at, stated) : ending(history, at)
-  if (!claim) return []
-  claims.push(claim)
-  if (!next) return claims
-  const before = stateAt(history, next.at)
-  const after = stateAt(inOrder([...history, claim]), next.at)
-  const restored = restore(before, after, next)
-  if (restored) claims.push(restored)
-  return claims
-}
-
-function statement(history: readonly Claim[], at: number, stated: Row): Claim | null {
-  const state = stateAt(history, at)
-  const attrs: Row = {}
-  for (const [key, value] of Object.entries(stated)) {
-    const known = state.values.get(key)
-    if (!known?.stated || !sameValue(known.value, value)) attrs[key] = value
-  }
-  const blank = [...state.values.keys()].filter(
-    (key) => !(key in stated) && state.values.get(key)?.stated,
-  )
-  const retracts = blank.filter((key) => history.some((c) => c.valid_from === at && key in c.attrs))
-  const unstated = blank
-  if (!state.present && history.some((c) => c.valid_from === at && c.attrs[PRESENT] === false)) {
-    attrs[PRESENT] = true
-  }
-  if (Object.keys(attrs).length === 0 && unstated.length === 0) return null
-  return {
-    valid_from: at,
-    valid_to: null,
-    attrs,
-    retracts: orNull(retracts),
-    unstated: orNull(unstated),
-  }
-}
-
-function ending(history: readonly Claim[], at: number): Claim | null {
-  if (!stateAt(history, at).present) return null
-  return {
-    valid_from: at,
-    valid_to: null,
-    attrs: { [PRESENT]: false },
-    retracts: null,
-    unstated: null,
-  }
-}
-
-/** What to write at the next run so that it reads again as it did before the insertion. */
-function restore(
-  before: RunState,
-  after: RunState,
-  next: { at: number; complete: boolean },
-): Claim | null {
-  const claim: Claim = {
-    valid_from: next.at,
-    valid_to: null,
-    attrs: {},
-    retracts: null,
-    unstated: null,
-  }
-  if (!before.present) {
-    if (!after.present || !next.complete) return null
-    claim.attrs[PRESENT] = false
-    return claim
-  }
-  for (const [key, { value, stated }] of before.values) {
-    const now = after.values.get(key)
-    if (stated && (!now?.stated || !sameValue(now.value, value))) claim.attrs[key] = value
-  }
-  const unstated = [...after.values]
-    .filter(([key, now]) => now.stated && !before.values.get(key)?.stated)
-    .map(([key]) => key)
-  claim.unstated = orNull(unstated)
-  return Object.keys(claim.attrs).length > 0 || claim.unstated ? claim : null
-}
-
-/** History with a new claim in its place: after those of the same valid time. */
-function inOrder(claims: readonly Claim[]): Claim[] {
-  return claims
-    .map((claim, i) => ({ claim, i }))
-    .sort((a, b) => a.claim.valid_from - b.claim.valid_from || a.i - b.i)
-    .map(({ claim }) => claim)
-}
-
-function orNull(list: string[]): string[] | null {
-  return list.length > 0 ? list : null
 }

@@ -2,15 +2,22 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { instant, isDate } from './dates.ts'
 import type { Issue } from './errors.ts'
 import type { JsonSchema } from './field.ts'
 
 const options = { allErrors: true, strict: false, validateFormats: true, verbose: true } as const
-const bodies = addFormats.default(new Ajv2020(options))
+const bodies = withFormats(new Ajv2020(options))
 /** Path and query values are text: numbers and booleans are read out of it. */
-const queries = addFormats.default(
-  new Ajv2020({ ...options, coerceTypes: true, useDefaults: true }),
-)
+const queries = withFormats(new Ajv2020({ ...options, coerceTypes: true, useDefaults: true }))
+
+/** Dates and times are only what can be stored; ajv-formats also lets through year 0 and leap seconds. */
+function withFormats(ajv: Ajv2020): Ajv2020 {
+  addFormats.default(ajv)
+  ajv.addFormat('date', isDate)
+  ajv.addFormat('date-time', (text: string) => instant(text) !== null)
+  return ajv
+}
 
 const compiled = new WeakMap<object, ValidateFunction>()
 
@@ -25,7 +32,28 @@ export function validate(
     check = (part === 'body' ? bodies : queries).compile(schema)
     compiled.set(schema, check)
   }
-  return check(value) ? [] : issuesOf(check.errors ?? [])
+  const unusable = part === 'body' ? unusableText(value, '', 0) : []
+  return check(value) ? unusable : [...unusable, ...issuesOf(check.errors ?? [])]
+}
+
+/** No field nests as deep; free-form settings may not either. */
+const DEPTH_MAX = 32
+
+/** Text that PostgreSQL cannot hold (NUL, half of a surrogate pair), wherever it stands, and nesting beyond all use. */
+function unusableText(value: unknown, field: string, depth: number): Issue[] {
+  if (typeof value === 'string') {
+    if (value.isWellFormed() && !value.includes('\0')) return []
+    const message = 'must be Unicode text without NUL characters'
+    return [{ field, code: 'invalid_character', message }]
+  }
+  if (typeof value !== 'object' || value === null) return []
+  if (depth === DEPTH_MAX)
+    return [{ field, code: 'too_deep', message: `may nest at most ${DEPTH_MAX} levels` }]
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = Array.isArray(value) ? `${field}[${key}]` : field ? `${field}.${key}` : key
+    const name = Array.isArray(value) ? [] : unusableText(key, field, depth)
+    return [...name, ...unusableText(inner, at, depth + 1)]
+  })
 }
 
 /** Schema errors as issues, one per field. */
@@ -98,7 +126,11 @@ function issueOf(error: ErrorObject): Issue {
     case 'maximum':
       return { field: at, code: 'out_of_range', message: error.message ?? 'is out of range' }
     default:
-      return { field: at, code: error.keyword, message: error.message ?? 'is invalid' }
+      return {
+        field: at,
+        code: error.keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        message: error.message ?? 'is invalid',
+      }
   }
 }
 

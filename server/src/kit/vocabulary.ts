@@ -64,14 +64,17 @@ export const RECOVERY_TYPES = [
 export const FREQUENCIES = ['monthly', 'quarterly', 'annual'] as const
 
 /** ISO 4217 code of the money fields. */
-export function currency(description: string, options: { required?: boolean } = {}): Field<string> {
+export function currency(
+  description: string,
+  options: { required?: boolean; readOnly?: boolean } = {},
+): Field<string> {
   return text(description, { example: 'USD', pattern: '^[A-Z]{3}$', max: 3, ...options })
 }
 
 /** Unit of the area fields. */
 export function areaUnit(
   description: string,
-  options: { required?: boolean } = {},
+  options: { required?: boolean; readOnly?: boolean } = {},
 ): Field<(typeof AREA_UNITS)[number]> {
   return choice(AREA_UNITS, description, { example: 'sqft', ...options })
 }

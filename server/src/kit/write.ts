@@ -1,28 +1,29 @@
 /** Creates, changes and deletes of one object: from a request's body to the door and back. */
-import { createHash } from 'node:crypto'
 import { DatabaseError } from 'pg'
+import { newRow, patched, wholeIssues } from './apply.ts'
 import { readWritten, writeStatement } from './door.ts'
 import type { Change, ExternalId, IdempotencyRecord, WriteContext, Written } from './door.ts'
 import { ApiError, invalid } from './errors.ts'
-import type { Issue } from './errors.ts'
 import { nullable } from './field.ts'
 import type { Field, JsonSchema } from './field.ts'
 import { assertionsOf, foldedRow, ranksOf } from './history.ts'
+import { earlierAnswer } from './idempotency.ts'
 import { idDigits, publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
-import { changedFacts, changedFields, normalise, referencesOf, render, sameValue } from './row.ts'
+import { changedFacts, changedFields, referencesOf, render, sameValue } from './row.ts'
 import { get, parseBody } from './store.ts'
 import type { Store } from './store.ts'
 import type { Assertion, Claim } from './timeline.ts'
 import type { Actor, Caller } from './types.ts'
-import { validate } from './validate.ts'
 
 /** Built-in source of everything written through the API; the key stands in the transaction. */
 export const API_SOURCE = 1
 
-/** Times a change is tried again when another write came between its read and its write. */
-const UPDATE_TRIES = 5
+/** Times a change is tried when other writes come between its read and its write; enough for a crowd of a hundred. */
+const UPDATE_TRIES = 30
+/** Longest pause before the second try, in milliseconds; it grows with every further one. */
+const UPDATE_PAUSE_MS = 4
 
 /** For whom and why a write is done. */
 export interface WriteRequest {
@@ -33,8 +34,8 @@ export interface WriteRequest {
   source_id?: number
   /** Valid time of the claims; now unless the data itself says when it became true. */
   valid_from?: number
-  /** Sent with a POST: the answer is stored with the write and given again to a repeat. */
-  idempotency?: { key: string; route: string; fingerprint: string } | undefined
+  /** Sent with a POST: the answer, of a change with this status, is stored with the write and given again to a repeat. */
+  idempotency?: { key: string; route: string; fingerprint: string; status?: number } | undefined
 }
 
 export interface Outcome {
@@ -140,54 +141,6 @@ export function locationOf(resource: Resource, id: number): string {
   return `/api/v1/${resource.path}/${publicId(resource.prefix, id)}`
 }
 
-function newRow(resource: Resource, request: WriteRequest, id: number, at: Date, input: Row): Row {
-  const row: Row = {}
-  for (const [name, field] of Object.entries(allFields(resource))) {
-    if (field.writeOnly) continue
-    const given = input[name]
-    const fallback = field.initial ?? (field.readOnly ? null : (request.defaults[name] ?? null))
-    row[name] = normalise(field, given === undefined || given === null ? fallback : given)
-  }
-  const now = at.toISOString()
-  const by = { type: request.actor.type, id: request.actor.id }
-  Object.assign(row, {
-    id: publicId(resource.prefix, id),
-    object: resource.name,
-    organization_id: publicId('org', request.org_id),
-    version: 1,
-    created_at: now,
-    updated_at: now,
-    created_by: by,
-  })
-  const { lifecycle } = resource
-  if (lifecycle) {
-    row[lifecycle.field] ??= lifecycle.initial
-    const entry = {
-      from: null,
-      to: row[lifecycle.field],
-      at: now,
-      by,
-      reason: row['status_reason'] ?? null,
-    }
-    if ('status_history' in row) row['status_history'] = [entry]
-    if ('status_changed_at' in row) row['status_changed_at'] = now
-  }
-  return derive(resource, row, input)
-}
-
-/** Adds what the resource computes from its own fields; write-only input is seen here and nowhere else. */
-function derive(resource: Resource, row: Row, input: Row): Row {
-  const seen = { ...row }
-  for (const [name, field] of Object.entries(resource.fields)) {
-    if (field.writeOnly && name in input) seen[name] = input[name]
-  }
-  const derived = resource.derive(seen)
-  for (const [name, value] of Object.entries(derived)) {
-    row[name] = normalise(resource.fields[name] as Field, value)
-  }
-  return row
-}
-
 /**
  * Applies a merge patch (RFC 7396). A version moved on by another write is read again unless `expected` pins it.
  * @throws 412 `version_conflict` when `expected` is not the present version.
@@ -205,7 +158,7 @@ export async function update(
     const stored = await get(store, request.org_id, resource, id)
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
     const before = parseBody(stored.body)
-    const at = new Date()
+    const at = timeAfter(before)
     const after = patched(resource, before, patch, extra, request, at)
     const facts = changedFacts(resource, after, before)
     const unchanged = Object.keys(after).every((name) => sameValue(after[name], before[name]))
@@ -220,12 +173,40 @@ export async function update(
     const change = changeOf(id, stored, before, final, claim)
     const references = newReferences(resource, before, after)
     try {
-      return await passDoor(store, resource, request, change, at, references, null)
+      const answer = updateAnswer(resource, request, change)
+      return await passDoor(store, resource, request, change, at, references, answer)
     } catch (error) {
-      const moved = error instanceof ApiError && error.code === 'version_conflict'
-      if (!moved || expected !== null || attempt === UPDATE_TRIES) throw error
+      await pauseBefore(error, attempt, expected)
     }
   }
+}
+
+/** What a POST that changes an object answers when it is repeated. */
+function updateAnswer(
+  resource: Resource,
+  { idempotency }: WriteRequest,
+  { id, expected, after }: Change,
+): Answer | null {
+  if (!idempotency) return null
+  const headers = { etag: `"v${expected + 1}"`, location: locationOf(resource, id) }
+  return { status: idempotency.status ?? 200, headers, body: render(after) }
+}
+
+/** Now, but never before the last write: a clock that is behind must not put the newer claim first. */
+function timeAfter(before: Row): Date {
+  return new Date(Math.max(Date.now(), Date.parse(before['updated_at'] as string)))
+}
+
+/** Waits a moment when another write came first and the caller pinned no version. @throws the error otherwise. */
+async function pauseBefore(
+  error: unknown,
+  attempt: number,
+  expected: number | null,
+): Promise<void> {
+  const moved = error instanceof ApiError && error.code === 'version_conflict'
+  if (!moved || expected !== null || attempt === UPDATE_TRIES) throw error
+  const pause_ms = Math.random() * UPDATE_PAUSE_MS * attempt
+  await new Promise((resolve) => setTimeout(resolve, pause_ms))
 }
 
 function changeOf(
@@ -247,91 +228,6 @@ function changeOf(
     contested: stored.contested,
     external: difference(externalIds(before), externalIds(after)),
   }
-}
-
-/** The row after a patch, checked: merged, in stored form, its status moved only along the lifecycle. */
-function patched(
-  resource: Resource,
-  before: Row,
-  patch: Row,
-  extra: Row,
-  request: WriteRequest,
-  at: Date,
-): Row {
-  const after: Row = { ...before }
-  for (const [name, value] of Object.entries({ ...patch, ...extra })) {
-    const field = allFields(resource)[name] as Field
-    if (field.writeOnly) continue
-    after[name] = normalise(field, mergePatch(before[name], value)) ?? emptyValue(field)
-  }
-  const issues = [
-    ...transitionIssues(resource, before, after),
-    ...wholeIssues(resource, after, patch),
-  ]
-  const { lifecycle } = resource
-  if (lifecycle && after[lifecycle.field] !== before[lifecycle.field]) {
-    const by = { type: request.actor.type, id: request.actor.id }
-    const entry = {
-      from: before[lifecycle.field],
-      to: after[lifecycle.field],
-      at: at.toISOString(),
-      by,
-      reason: after['status_reason'] ?? null,
-    }
-    if ('status_history' in after)
-      after['status_history'] = [...(before['status_history'] as Row[]), entry]
-    if ('status_changed_at' in after) after['status_changed_at'] = at.toISOString()
-  }
-  derive(resource, after, patch)
-  issues.push(...resource.check(after, before))
-  if (issues.length > 0) throw invalid(issues)
-  return after
-}
-
-/** Lists are never null: clearing one empties it. */
-function emptyValue(field: Field): unknown {
-  return Array.isArray(field.initial) ? field.initial : null
-}
-
-function transitionIssues(resource: Resource, before: Row, after: Row): Issue[] {
-  const { lifecycle } = resource
-  if (!lifecycle) return []
-  const from = before[lifecycle.field] as string
-  const to = after[lifecycle.field] as string
-  const allowed = lifecycle.transitions[from] ?? []
-  if (from === to || allowed.includes(to)) return []
-  const message = `cannot change from ${from} to ${to}`
-  return [{ field: lifecycle.field, code: 'invalid_transition', message, allowed }]
-}
-
-/** Fields required on create may not be cleared; objects merged from parts must be whole. */
-function wholeIssues(resource: Resource, row: Row, patch: Row | null = null): Issue[] {
-  const issues: Issue[] = []
-  for (const [name, field] of Object.entries(writableFields(resource))) {
-    if (patch && !(name in patch)) continue
-    const value = row[name]
-    if (patch && field.required && (value === null || value === undefined) && !field.writeOnly) {
-      issues.push({ field: name, code: 'required', message: 'is required and cannot be cleared' })
-    }
-    if (field.kind === 'object' && field.items && value) {
-      for (const issue of validate(field.schema, value)) {
-        issues.push({ ...issue, field: issue.field ? `${name}.${issue.field}` : name })
-      }
-    }
-  }
-  return issues
-}
-
-/** RFC 7396: objects merge, null removes, everything else replaces. */
-export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
-  const base = typeof target === 'object' && target !== null && !Array.isArray(target) ? target : {}
-  const merged: Row = { ...(base as Row) }
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) delete merged[name]
-    else merged[name] = mergePatch(merged[name], value)
-  }
-  return merged
 }
 
 /** The row when other sources' claims may outrank this one: all claims weighed together. */
@@ -368,7 +264,7 @@ export async function remove(
     const stored = await get(store, request.org_id, resource, id)
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
     const before = parseBody(stored.body)
-    const at = new Date()
+    const at = timeAfter(before)
     const after: Row = {
       ...before,
       version: stored.version + 1,
@@ -384,11 +280,12 @@ export async function remove(
       await passDoor(store, resource, request, change, at, [], null)
       return
     } catch (error) {
-      const moved = error instanceof ApiError && error.code === 'version_conflict'
-      if (!moved || expected !== null || attempt === UPDATE_TRIES) throw error
+      await pauseBefore(error, attempt, expected)
     }
   }
 }
+
+type Answer = Pick<IdempotencyRecord, 'status' | 'headers' | 'body'>
 
 async function passDoor(
   store: Store,
@@ -397,12 +294,9 @@ async function passDoor(
   change: Change,
   at: Date,
   references: { target: string; id: string; field: string }[],
-  answer: Pick<IdempotencyRecord, 'status' | 'headers' | 'body'> | null,
+  answer: Answer | null,
 ): Promise<Outcome> {
-  const ids = references.map(({ target, id }) => ({
-    target,
-    id: idDigits(id.slice(0, id.indexOf('_')), id) ?? 0,
-  }))
+  const ids = references.map(({ target, id }) => ({ target, id: digitsOf(id) }))
   const context: WriteContext = {
     org_id: request.org_id,
     actor: request.actor,
@@ -416,10 +310,16 @@ async function passDoor(
     const [rows] = await store.db.fly(request.org_id, [writeStatement(resource, [change], context)])
     written = readWritten(rows ?? [])
   } catch (error) {
-    const replayed = await knownConflict(store, request, error)
-    return { id: change.id, version: 1, body: replayed.body, replayed }
+    if (!(error instanceof DatabaseError) || error.code !== '23505') throw error
+    const replayed = answer && (await earlierAnswer(store, request))
+    if (replayed) return { id: change.id, version: 1, body: replayed.body, replayed }
+    throw duplicate(error)
   }
-  if (written.count === 0) throw notWritten(references, written)
+  if (written.count === 0) {
+    const replayed = answer && (await earlierAnswer(store, request))
+    if (replayed) return { id: change.id, version: 1, body: replayed.body, replayed }
+    throw notWritten(references, written)
+  }
   return {
     id: change.id,
     version: change.expected + 1,
@@ -428,96 +328,31 @@ async function passDoor(
   }
 }
 
+/** Digits of the id of any type; 0, which no object has, for one that is not in its usual form. */
+function digitsOf(id: string): number {
+  return idDigits(id.slice(0, id.indexOf('_')), id) ?? 0
+}
+
+/** A unique key spoke: an external id that is taken, unless the error is one of ours. */
+function duplicate(error: DatabaseError): Error {
+  if (!(error.constraint ?? error.message).includes('external_key')) return error
+  const detail = 'Another object of this type has that external id.'
+  return new ApiError('duplicate_external_id', detail, {}, error)
+}
+
 function notWritten(
   references: { target: string; id: string; field: string }[],
   written: Written,
 ): ApiError {
   const missing = new Set(written.missing.map(({ target, id }) => `${target} ${id}`))
   const issues = references
-    .filter(({ target, id }) => missing.has(`${target} ${id.slice(id.indexOf('_') + 1)}`))
+    .filter(({ target, id }) => missing.has(`${target} ${digitsOf(id)}`))
     .map(({ field, id, target }) => ({
       field,
       code: 'not_found',
       message: `no ${target.replaceAll('_', ' ')} has the id ${id}`,
     }))
   return issues.length > 0 ? invalid(issues) : versionConflict(null)
-}
-
-/** A unique key spoke: an external id that is taken, or a request that was answered before. */
-async function knownConflict(
-  store: Store,
-  request: WriteRequest,
-  error: unknown,
-): Promise<IdempotencyRecord> {
-  if (!(error instanceof DatabaseError) || error.code !== '23505') throw error
-  const constraint = error.constraint ?? error.message
-  if (constraint.includes('external_key')) {
-    throw new ApiError(
-      'duplicate_external_id',
-      'Another object of this type has that external id.',
-      {},
-      error,
-    )
-  }
-  if (!constraint.includes('idempotency') || !request.idempotency) throw error
-  const { key, route, fingerprint } = request.idempotency
-  const record = await rememberedAnswer(store, request.org_id, key, route)
-  if (!record) throw error
-  if (record.fingerprint !== fingerprint) {
-    throw new ApiError(
-      'idempotency_conflict',
-      `Idempotency-Key ${key} was used with another body within 24 hours.`,
-    )
-  }
-  return record
-}
-
-/** The stored answer of an idempotency key, if there is one. */
-export async function rememberedAnswer(
-  store: Store,
-  org_id: number,
-  key: string,
-  route: string,
-): Promise<IdempotencyRecord | undefined> {
-  const [rows] = await store.db.fly(org_id, [
-    {
-      sql: 'select fingerprint, status, headers, body from idempotency where org_id = $1::bigint and key = $2 and route = $3',
-      params: [org_id, key, route],
-    },
-  ])
-  const row = rows?.[0]
-  if (!row) return undefined
-  const [fingerprint, status, headers, body] = row.map((cell) => cell?.toString() ?? '') as [
-    string,
-    string,
-    string,
-    string,
-  ]
-  return {
-    key,
-    route,
-    fingerprint,
-    status: Number(status),
-    headers: JSON.parse(headers) as Record<string, string>,
-    body,
-  }
-}
-
-/** SHA-256 of what makes two requests the same: the body with its keys in order. */
-export function fingerprintOf(body: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(body)))
-    .digest('hex')
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([k, v]) => [k, sorted(v)]),
-  )
 }
 
 export function versionConflict(version: number | null): ApiError {
@@ -529,7 +364,7 @@ export function versionConflict(version: number | null): ApiError {
 }
 
 function claimOf(attrs: Row, valid_from: number): Claim {
-  return { valid_from, valid_to: null, attrs, retracts: null, unstated: null }
+  return { valid_from, valid_to: null, attrs, retracts: null }
 }
 
 function newReferences(
@@ -541,14 +376,16 @@ function newReferences(
   return referencesOf(writableFields(resource), after).filter(({ id }) => !known.has(id))
 }
 
-function externalIds(row: Row): ExternalId[] {
+/** System and id of each external id of a row. */
+export function externalIds(row: Row): ExternalId[] {
   return ((row['external_ids'] as ExternalId[] | null) ?? []).map(({ system, id }) => ({
     system,
     id,
   }))
 }
 
-function difference(
+/** External ids to add and to remove. */
+export function difference(
   before: ExternalId[],
   after: ExternalId[],
 ): { add: ExternalId[]; remove: ExternalId[] } {
@@ -561,7 +398,8 @@ function difference(
   }
 }
 
-function emptied(row: Row): Row {
+/** The row with nothing in it, to compare a new one with. */
+export function emptied(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, Array.isArray(value) ? [] : null]),
   )

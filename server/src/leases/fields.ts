@@ -327,10 +327,10 @@ export const leaseRollups = {
     example: 38,
     readOnly,
   }),
-  annual_base_rent: money('The base rent per year at the step that holds today.', {
-    example: '365500.00',
-    readOnly,
-  }),
+  annual_base_rent: money(
+    'The contract base rent per year at the step that holds today; free rent does not lessen it.',
+    { example: '365500.00', readOnly },
+  ),
   monthly_base_rent: money('The base rent per month at the step that holds today.', {
     example: '30458.33',
     readOnly,

@@ -35,6 +35,9 @@ export const premisesFields = {
   space_id: reference('space', 'spc', 'The space; left out when whole buildings are let.', {
     example: 'spc_1301',
   }),
+  label: text('What the part let is called, where it is neither a space nor a whole building.', {
+    example: 'Kennel 2',
+  }),
   rentable_area: area('The area let there under this lease.', { example: 8600 }),
   from_date: date('The first day on which the space belongs to the lease.', {
     example: '2022-09-01',

@@ -18,7 +18,7 @@ import type { Fields } from '../kit/field.ts'
 import type { Issue } from '../kit/errors.ts'
 import { defineResource } from '../kit/resource.ts'
 import type { RowOf } from '../kit/resource.ts'
-import { addressExample, addressFields, EMAIL } from '../kit/vocabulary.ts'
+import { addressExample, addressFields, areaUnit, currency, EMAIL } from '../kit/vocabulary.ts'
 
 const PARTY_ROLES = [
   'tenant',
@@ -177,14 +177,18 @@ const partyRollups = {
     example: 18_400,
     readOnly: true,
   }),
-  annual_base_rent: money('The base rent of the running leases of the party, per year.', {
-    example: '818400.00',
+  area_unit: areaUnit('The unit of that area: the one of the organization.', { readOnly: true }),
+  annual_base_rent: money(
+    'The base rent of the running leases of the party, per year; rents in other currencies add nothing.',
+    { example: '818400.00', readOnly: true },
+  ),
+  currency: currency('The currency of that rent: the one of the organization.', {
     readOnly: true,
   }),
-  share_of_rent_pct: percent('The share of the party in the base rent of the whole portfolio.', {
-    example: 0.49,
-    readOnly: true,
-  }),
+  share_of_rent_pct: percent(
+    'The share of the party in the base rent of the whole portfolio in that currency.',
+    { example: 0.49, readOnly: true },
+  ),
 } satisfies Fields
 
 type PartyRow = RowOf<typeof partyFields>

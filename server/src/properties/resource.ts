@@ -225,10 +225,10 @@ const rollups = {
     example: 5.6,
     readOnly,
   }),
-  annual_base_rent: money('The base rent per year of all leases running today.', {
-    example: '18420000.00',
-    readOnly,
-  }),
+  annual_base_rent: money(
+    'The base rent per year of all leases running today; rents in other currencies add nothing.',
+    { example: '18420000.00', readOnly },
+  ),
   open_work_orders: integer('How many work orders are neither done nor cancelled.', {
     example: 12,
     readOnly,

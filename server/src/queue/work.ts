@@ -1,6 +1,9 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
+import { storageOf } from '../documents/storage.ts'
+import { sweepOrphans } from '../documents/sweep.ts'
+import { workOnJob } from '../sdis/work.ts'
 
 /** One step of a loop. @returns how long to wait before the next, in milliseconds. */
 type Step = () => Promise<number>
@@ -10,13 +13,14 @@ const FAILED_MAX_MS = 60_000
 
 /** Starts every loop. @returns a function that stops them and waits for the steps under way. */
 export function startWork(
-  _config: Config,
+  config: Config,
   db: Db,
-  _data_dir: string,
+  data_dir: string,
   log: (message: string) => void,
 ): () => Promise<void> {
   const loops = [
     loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
+    loop('jobs', log, async () => await workOnJob(db, data_dir, log)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       return 6 * 60 * 60 * 1_000
@@ -24,6 +28,10 @@ export function startWork(
     loop('idempotency', log, async () => {
       await forgetAnswers(db)
       return 10 * 60 * 1_000
+    }),
+    loop('uploads', log, async () => {
+      await sweepOrphans(storageOf(config), db)
+      return 60 * 60 * 1_000
     }),
   ]
   return async () => {

@@ -1,0 +1,227 @@
+import multipart from '@fastify/multipart'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ApiError, invalid } from '../kit/errors.ts'
+import type { Issue } from '../kit/errors.ts'
+import { pathId } from '../kit/ids.ts'
+import { decodeCursor, encodeCursor, queryHash } from '../kit/page.ts'
+import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
+import type { Query } from '../kit/query.ts'
+import type { Row } from '../kit/resource.ts'
+import {
+  etagOf,
+  getRoute,
+  ifMatch,
+  JSON_TYPE,
+  listRoute,
+  sendCreated,
+  sendPage,
+  writeRequest,
+} from '../kit/routes.ts'
+import { deleteDocs, patchDocs } from '../kit/schemas.ts'
+import { closest } from '../kit/validate.ts'
+import { requestOf } from '../kit/write.ts'
+import { contentAnswer } from './content.ts'
+import { addVersionDocs, contentDocs, createDocumentDocs, listVersionsDocs } from './docs.ts'
+import type { FileKey } from './files.ts'
+import { document } from './resource.ts'
+import {
+  addVersion,
+  changeDocument,
+  createPending,
+  createWithFile,
+  deleteDocument,
+  getVersion,
+  listVersions,
+  newKey,
+  presentDocument,
+} from './service.ts'
+import { tooLarge } from './spool.ts'
+import type { Storage } from './storage.ts'
+import { sweepOrphans } from './sweep.ts'
+import { FIELDS_BYTES, FORM_LIMITS, receive } from './upload.ts'
+import type { FormPart, Upload } from './upload.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    storage: Storage
+  }
+}
+
+interface DocumentRequest {
+  Params: { id: string }
+  Querystring: Query
+  Body: Row
+}
+
+/** `byte_size` is a 32-bit number, so no setting allows more. */
+const FILE_MAX_BYTES = 2 ** 31 - 1
+/** An upload from which nothing arrives for this long is cut off. */
+const SILENCE_MS = 60_000
+/** A client whose upload was refused has this long to read why, while what it still sends is thrown away. */
+const LINGER_MS = 5_000
+
+export async function documentRoutes(app: FastifyInstance): Promise<void> {
+  listRoute(app, document)
+  getRoute(app, document)
+  changeRoutes(app)
+  versionRoutes(app)
+  contentRoute(app)
+  await app.register(async (forms) => {
+    await forms.register(multipart, { limits: FORM_LIMITS, throwFileSizeLimit: false })
+    // Forms have no body to validate before they are read; the service checks them and JSON alike.
+    forms.setValidatorCompiler(() => (value: unknown) => ({ value }))
+    forms.addHook('onError', (request, _reply, _error, done) => {
+      discardRest(request)
+      done()
+    })
+    uploadRoutes(forms)
+  })
+  // A host that only serves has no background work to do this.
+  app.addHook('onReady', (done) => {
+    sweepOrphans(app.storage, app.db).catch((error: Error) =>
+      app.log.warn({ err: error }, 'uploads left behind could not be cleared away'),
+    )
+    done()
+  })
+  app.addHook('onClose', async () => await app.storage.close())
+}
+
+function changeRoutes(app: FastifyInstance): void {
+  app.patch<DocumentRequest>('/documents/:id', patchDocs(document), async (request, reply) => {
+    const id = pathId(document.prefix, request.params.id)
+    const write = requestOf(request.caller, request.id)
+    const outcome = await changeDocument(app, write, id, request.body, ifMatch(request))
+    return reply.header('etag', etagOf(outcome.version)).type(JSON_TYPE).send(outcome.body)
+  })
+  app.delete<DocumentRequest>('/documents/:id', deleteDocs(document), async (request, reply) => {
+    const id = pathId(document.prefix, request.params.id)
+    await deleteDocument(app, requestOf(request.caller, request.id), id, ifMatch(request))
+    return reply.code(204).send()
+  })
+}
+
+function uploadRoutes(app: FastifyInstance): void {
+  app.post<DocumentRequest>('/documents', createDocumentDocs, async (request, reply) => {
+    const write = writeRequest(request)
+    if (!request.isMultipart())
+      return sendCreated(reply, await createPending(app, write, request.body))
+    const key = await newKey(app.store, request.caller.org_id)
+    const upload = await received(request, key)
+    return sendCreated(reply, await createWithFile(app, write, key, upload))
+  })
+  app.post<DocumentRequest>('/documents/:id/versions', addVersionDocs, async (request, reply) => {
+    const { org_id } = request.caller
+    const id = pathId(document.prefix, request.params.id)
+    const write = writeRequest(request)
+    if (write.idempotency) write.idempotency.status = 201
+    const expected = ifMatch(request)
+    // Before the first byte is read, unless the answer may be that of an earlier request.
+    if (!write.idempotency) await presentDocument(app.store, org_id, id, expected)
+    if (!request.isMultipart())
+      throw new ApiError('unsupported_media_type', 'Send multipart/form-data with a part `file`.')
+    const key = await newKey(app.store, org_id, id)
+    const upload = await received(request, key)
+    return sendCreated(reply, await addVersion(app, write, key, upload, expected))
+  })
+}
+
+/** Reads the form of a request into the spool. */
+async function received(request: FastifyRequest, key: FileKey): Promise<Upload> {
+  const { config, storage } = request.server
+  const { socket } = request.raw
+  const max_bytes = Math.min(config.GRID_UPLOAD_MAX_MB * 1024 * 1024, FILE_MAX_BYTES)
+  if (Number(request.headers['content-length']) > max_bytes + FIELDS_BYTES)
+    throw tooLarge(max_bytes)
+  const parts = request.parts() as AsyncIterable<FormPart>
+  socket.setTimeout(SILENCE_MS)
+  try {
+    return await receive(parts, storage.spool, key, max_bytes)
+  } finally {
+    socket.setTimeout(0)
+  }
+}
+
+/** Lets a refused client finish sending, so that it reads the answer and not a reset; then hangs up. */
+function discardRest({ raw }: FastifyRequest): void {
+  if (raw.readableEnded || raw.destroyed) return
+  raw.unpipe()
+  raw.resume()
+  const timer = setTimeout(() => raw.socket.destroy(), LINGER_MS).unref()
+  raw.once('close', () => clearTimeout(timer))
+}
+
+function versionRoutes(app: FastifyInstance): void {
+  app.get<DocumentRequest>('/documents/:id/versions', listVersionsDocs, async (request, reply) => {
+    const id = pathId(document.prefix, request.params.id)
+    const query = parsed(request.query, ['limit', 'cursor'])
+    const limit = wholeNumber(query, 'limit', LIMIT_MAX) ?? LIMIT_DEFAULT
+    const { secret } = app.store
+    const hash = queryHash(['versions', request.params.id])
+    const cursor = query.get('cursor')
+    const after = cursor ? Number(decodeCursor(secret, hash, cursor, Date.now())[0]) : 0
+    const all = await listVersions(app.store, request.caller.org_id, id)
+    const data = all.slice(after, after + limit)
+    const end = after + data.length
+    const has_more = end < all.length
+    const next_cursor = has_more ? encodeCursor(secret, hash, [String(end)], Date.now()) : null
+    return sendPage(reply, { data, has_more, next_cursor, total_count: null })
+  })
+}
+
+function contentRoute(app: FastifyInstance): void {
+  app.route<DocumentRequest>({
+    method: ['GET', 'HEAD'],
+    url: '/documents/:id/content',
+    ...contentDocs,
+    handler: async (request, reply) => {
+      const { method, headers } = request
+      const id = pathId(document.prefix, request.params.id)
+      const query = parsed(request.query, ['version', 'disposition'])
+      const number = wholeNumber(query, 'version', 2 ** 31 - 1)
+      const inline = dispositionOf(query) === 'inline'
+      const file = await getVersion(app.store, request.caller.org_id, id, number)
+      const answer = contentAnswer(file.version, { method, headers, inline })
+      reply.code(answer.status).headers(answer.headers)
+      if (answer.status === 416) {
+        const detail = `The file has ${file.version.byte_size} bytes; ask for a range of them such as bytes=0-0.`
+        throw new ApiError('range_not_satisfiable', detail)
+      }
+      if (answer.status === 304 || method === 'HEAD') return reply.send()
+      return reply.send(await app.storage.open(file.key, answer.range))
+    },
+  })
+}
+
+/** The query by name. @throws 422 for parameters that are unknown or repeated. */
+function parsed(query: Query, known: readonly string[]): Map<string, string> {
+  const issues: Issue[] = []
+  const map = new Map<string, string>()
+  for (const [field, value] of Object.entries(query)) {
+    if (!known.includes(field)) {
+      const suggestion = closest(field, known)
+      const message = `unknown parameter '${field}'`
+      const guess = suggestion ? { suggestion } : {}
+      issues.push({ field, code: 'unknown_parameter', message, ...guess })
+    } else if (typeof value === 'string') map.set(field, value)
+    else issues.push({ field, code: 'repeated', message: 'may be given once' })
+  }
+  if (issues.length > 0) throw invalid(issues)
+  return map
+}
+
+function wholeNumber(query: Map<string, string>, field: string, max: number): number | null {
+  const text = query.get(field)
+  if (text === undefined) return null
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
+  const message = `must be a whole number from 1 to ${max}, got '${text}'`
+  throw invalid([{ field, code: 'out_of_range', message }])
+}
+
+function dispositionOf(query: Map<string, string>): string {
+  const allowed = ['attachment', 'inline']
+  const value = query.get('disposition') ?? 'attachment'
+  if (allowed.includes(value)) return value
+  const message = `unknown value '${value}'`
+  throw invalid([{ field: 'disposition', code: 'unknown_value', message, allowed }])
+}

@@ -1,0 +1,155 @@
+/** What a body makes of a row: a new one, or the stored one after a merge patch. Pure. */
+import { invalid } from './errors.ts'
+import type { Issue } from './errors.ts'
+import type { Field } from './field.ts'
+import { publicId } from './ids.ts'
+import { allFields, writableFields } from './resource.ts'
+import type { Resource, Row } from './resource.ts'
+import { emptyValue, normalise } from './row.ts'
+import { validate } from './validate.ts'
+import type { WriteRequest } from './write.ts'
+
+/** A row made of a create body, the resource's initial values and the organization's defaults. */
+export function newRow(
+  resource: Resource,
+  request: WriteRequest,
+  id: number,
+  at: Date,
+  input: Row,
+): Row {
+  const row: Row = {}
+  for (const [name, field] of Object.entries(allFields(resource))) {
+    if (field.writeOnly) continue
+    const given = input[name]
+    const fallback = field.initial ?? (field.readOnly ? null : (request.defaults[name] ?? null))
+    row[name] = normalise(field, given === undefined || given === null ? fallback : given)
+  }
+  const now = at.toISOString()
+  const by = { type: request.actor.type, id: request.actor.id }
+  Object.assign(row, {
+    id: publicId(resource.prefix, id),
+    object: resource.name,
+    organization_id: publicId('org', request.org_id),
+    version: 1,
+    created_at: now,
+    updated_at: now,
+    created_by: by,
+  })
+  const { lifecycle } = resource
+  if (lifecycle) {
+    row[lifecycle.field] ??= lifecycle.initial
+    const entry = {
+      from: null,
+      to: row[lifecycle.field],
+      at: now,
+      by,
+      reason: row['status_reason'] ?? null,
+    }
+    if ('status_history' in row) row['status_history'] = [entry]
+    if ('status_changed_at' in row) row['status_changed_at'] = now
+  }
+  return derive(resource, row, input)
+}
+
+/** Adds what the resource computes from its own fields; write-only input is seen here and nowhere else. */
+function derive(resource: Resource, row: Row, input: Row): Row {
+  const seen = { ...row }
+  for (const [name, field] of Object.entries(resource.fields)) {
+    if (field.writeOnly && name in input) seen[name] = input[name]
+  }
+  const derived = resource.derive(seen)
+  for (const [name, value] of Object.entries(derived)) {
+    row[name] = normalise(resource.fields[name] as Field, value)
+  }
+  return row
+}
+
+/** The row after a patch, checked: merged, in stored form, its status moved only along the lifecycle. */
+export function patched(
+  resource: Resource,
+  before: Row,
+  patch: Row,
+  extra: Row,
+  request: WriteRequest,
+  at: Date,
+): Row {
+  const after: Row = { ...before }
+  for (const [name, value] of Object.entries({ ...patch, ...extra })) {
+    const field = allFields(resource)[name] as Field
+    if (field.writeOnly) continue
+    after[name] = normalise(field, mergePatch(before[name], value)) ?? emptyValue(field)
+  }
+  const issues = [
+    ...transitionIssues(resource, before, after),
+    ...wholeIssues(resource, after, patch),
+  ]
+  const { lifecycle } = resource
+  if (lifecycle && after[lifecycle.field] !== before[lifecycle.field]) {
+    const by = { type: request.actor.type, id: request.actor.id }
+    const entry = {
+      from: before[lifecycle.field],
+      to: after[lifecycle.field],
+      at: at.toISOString(),
+      by,
+      reason: after['status_reason'] ?? null,
+    }
+    if ('status_history' in after)
+      after['status_history'] = [...(before['status_history'] as Row[]), entry]
+    if ('status_changed_at' in after) after['status_changed_at'] = at.toISOString()
+  }
+  derive(resource, after, patch)
+  issues.push(...resource.check(after, before))
+  if (issues.length > 0) throw invalid(issues)
+  return after
+}
+
+function transitionIssues(resource: Resource, before: Row, after: Row): Issue[] {
+  const { lifecycle } = resource
+  if (!lifecycle) return []
+  const from = before[lifecycle.field] as string
+  const to = after[lifecycle.field] as string
+  const allowed = lifecycle.transitions[from] ?? []
+  if (from === to || allowed.includes(to)) return []
+  const message = `cannot change from ${from} to ${to}`
+  return [{ field: lifecycle.field, code: 'invalid_transition', message, allowed }]
+}
+
+/** Fields required on create may not be cleared; objects merged from parts must be whole. */
+export function wholeIssues(resource: Resource, row: Row, patch: Row | null = null): Issue[] {
+  const issues: Issue[] = []
+  for (const [name, field] of Object.entries(writableFields(resource))) {
+    if (patch && !(name in patch)) continue
+    const value = row[name]
+    if (patch && field.required && (value === null || value === undefined) && !field.writeOnly) {
+      issues.push({ field: name, code: 'required', message: 'is required and cannot be cleared' })
+    }
+    if (name === 'external_ids') issues.push(...repeatedIds((value ?? []) as Row[]))
+    if (field.kind === 'object' && field.items && value) {
+      for (const issue of validate(field.schema, value)) {
+        issues.push({ ...issue, field: issue.field ? `${name}.${issue.field}` : name })
+      }
+    }
+  }
+  return issues
+}
+
+function repeatedIds(list: readonly Row[]): Issue[] {
+  const keys = list.map((item) => `${String(item['system'])}\0${String(item['id'])}`)
+  return keys.flatMap((key, i) =>
+    keys.indexOf(key) < i
+      ? [{ field: `external_ids[${i}]`, code: 'duplicate', message: 'is given twice' }]
+      : [],
+  )
+}
+
+/** RFC 7396: objects merge, null removes, everything else replaces. */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
+  const base = typeof target === 'object' && target !== null && !Array.isArray(target) ? target : {}
+  const merged: Row = { ...(base as Row) }
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name]
+    else merged[name] = mergePatch(merged[name], value)
+  }
+  return merged
+}

@@ -1,0 +1,71 @@
+/** Answers kept so that a repeated POST gets the first one again. */
+import { createHash } from 'node:crypto'
+import type { IdempotencyRecord } from './door.ts'
+import { ApiError } from './errors.ts'
+import type { Store } from './store.ts'
+import type { WriteRequest } from './write.ts'
+
+/**
+ * What an earlier request with this key was answered, or null.
+ * @throws 409 `idempotency_conflict` when that request had another body.
+ */
+export async function earlierAnswer(
+  store: Store,
+  { org_id, idempotency }: WriteRequest,
+): Promise<IdempotencyRecord | null> {
+  if (!idempotency) return null
+  const record = await rememberedAnswer(store, org_id, idempotency.key, idempotency.route)
+  if (record && record.fingerprint !== idempotency.fingerprint) {
+    const detail = `Idempotency-Key ${idempotency.key} was used with another body within 24 hours.`
+    throw new ApiError('idempotency_conflict', detail)
+  }
+  return record ?? null
+}
+
+/** The stored answer of an idempotency key, if there is one. */
+export async function rememberedAnswer(
+  store: Store,
+  org_id: number,
+  key: string,
+  route: string,
+): Promise<IdempotencyRecord | undefined> {
+  const [rows] = await store.db.fly(org_id, [
+    {
+      sql: 'select fingerprint, status, headers, body from idempotency where org_id = $1::bigint and key = $2 and route = $3',
+      params: [org_id, key, route],
+    },
+  ])
+  const row = rows?.[0]
+  if (!row) return undefined
+  const [fingerprint, status, headers, body] = row.map((cell) => cell?.toString() ?? '') as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  return {
+    key,
+    route,
+    fingerprint,
+    status: Number(status),
+    headers: JSON.parse(headers) as Record<string, string>,
+    body,
+  }
+}
+
+/** SHA-256 of what makes two requests the same: the body with its keys in order. */
+export function fingerprintOf(body: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(body)))
+    .digest('hex')
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([k, v]) => [k, sorted(v)]),
+  )
+}

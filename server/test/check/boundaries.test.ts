@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import { files, importsOf, linesWith } from './repository.ts'
+import type { SourceFile } from './repository.ts'
+
+const isTest = ({ path }: SourceFile): boolean => /(\.test|-fixture|-fixtures)\.ts$/.test(path)
+
+const sources = files(['server/src'], '.ts')
+  .filter((file) => !isTest(file))
+  .map((file) => ({ ...file, path: file.path.replace('server/src/', '') }))
+  .map((file) => ({
+    ...file,
+    imports: importsOf({ ...file, path: `server/src/${file.path}` }).map((target) =>
+      target.replace('server/src/', ''),
+    ),
+  }))
+
+/** Folders that are no feature. */
+const GROUND = new Set(['kit', 'db', 'http', 'queue'])
+
+/** Files of the top level put the parts together; only these are for everyone. */
+const SHARED_TOP = new Set(['config.ts', 'resources.ts', 'egress.ts', 'addresses.ts'])
+
+const folderOf = (path: string): string =>
+  path.includes('/') ? (path.split('/')[0] as string) : ''
+const isOurs = (target: string): boolean => target.endsWith('.ts')
+
+/** What other features may see of a feature. */
+const PUBLIC = /^[^/]+\/(resource|service|index|events)\.ts$/
+
+/** Imports that break a rule, as `file imports target`. */
+function offences(
+  from: (path: string) => boolean,
+  allowed: (target: string, path: string) => boolean,
+): string[] {
+  return sources
+    .filter(({ path }) => from(path))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => isOurs(target) && !allowed(target, path))
+        .map((target) => `${path} imports ${target}`),
+    )
+}
+
+describe('imports', () => {
+  it('are found at all', () => {
+    expect(sources.length).toBeGreaterThan(50)
+    expect(sources.find(({ path }) => path === 'app.ts')?.imports).toContain('features.ts')
+  })
+
+  it('of the kit stay in the kit, but for the forms in which rows arrive', () => {
+    const fine = (target: string): boolean =>
+      folderOf(target) === 'kit' || target === 'db/pipeline.ts' || target === 'db/types.ts'
+    expect(offences((path) => folderOf(path) === 'kit', fine)).toEqual([])
+  })
+
+  it('of the database know no feature', () => {
+    const fine = (target: string): boolean => folderOf(target) === 'db' || target === 'kit/types.ts'
+    expect(offences((path) => folderOf(path) === 'db', fine)).toEqual([])
+  })
+
+  it('of the HTTP pipeline know no feature', () => {
+    const fine = (target: string): boolean =>
+      ['http', 'kit', 'db'].includes(folderOf(target)) || target === 'config.ts'
+    expect(offences((path) => folderOf(path) === 'http', fine)).toEqual([])
+  })
+
+  it('of a feature reach other features by their public files, and never the top', () => {
+    const isFeature = (path: string): boolean =>
+      folderOf(path) !== '' && !GROUND.has(folderOf(path))
+    const fine = (target: string, path: string): boolean =>
+      folderOf(target) === folderOf(path) ||
+      GROUND.has(folderOf(target)) ||
+      SHARED_TOP.has(target) ||
+      PUBLIC.test(target)
+    expect(offences(isFeature, fine)).toEqual([])
+  })
+
+  it('of fastify stand in the pipeline and in routes', () => {
+    const allowed = /^(app|features|serve)\.ts$|^http\/|^kit\/(routes|schemas)\.ts$|routes\.ts$/
+    const users = sources.filter(({ imports }) => imports.some((target) => /fastify/.test(target)))
+    expect(users.map(({ path }) => path).filter((path) => !allowed.test(path))).toEqual([])
+  })
+})
+
+/** Where SQL may be written, and why there. */
+const SQL_FILES = [
+  /^db\//, // the database itself
+  /^queue\//, // claiming and sequencing
+  /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency)\.ts$/, // reads, facts and the one write door
+  /^http\/(auth|request-log)\.ts$/, // one statement each, before an organization is known
+  /\/(queries|rollups)\.ts$/, // what the generic store cannot express
+  /\/[a-z-]+-(queries|rollups)\.ts$/,
+  /^keys\/service\.ts$/,
+  /^(app|commands)\.ts$/, // one control statement each
+]
+
+const SQL =
+  /\b(select\s[^.]*\sfrom\s|select app\.|insert into\s|delete from\s|update\s[a-z_]+(\s[a-z])?\sset\s)/
+
+/** The file with comments blanked out; templates and strings stay. */
+function code({ text }: SourceFile): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '')
+}
+
+describe('SQL', () => {
+  it('stands in queries, in the store and behind the write door', () => {
+    const writers = sources.filter((file) => SQL.test(code(file))).map(({ path }) => path)
+    expect(writers.length).toBeGreaterThan(5)
+    const stray = writers.filter((path) => !SQL_FILES.some((pattern) => pattern.test(path)))
+    expect(stray).toEqual([])
+  })
+
+  it('sets the organization through app.set_org alone', () => {
+    const migrations = files(['server/migrations'], '.sql').map(({ path, text }) => ({
+      path,
+      text: text.replaceAll(/--.*$/gm, ''),
+    }))
+    const users = [...files(['server/src'], '.ts'), ...migrations].flatMap((file) =>
+      linesWith(file, /\bset_config\s*\(|\bset (local|session)\b/i),
+    )
+    expect(users.map((line) => line.split(':')[0])).toEqual(['server/migrations/0001_platform.sql'])
+  })
+})

@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest'
+import type { Field, Fields } from '../src/kit/field.ts'
+import { writableFields } from '../src/kit/resource.ts'
+import type { Resource, Row } from '../src/kit/resource.ts'
+import { placeTransactions } from '../src/queue/work.ts'
+import { resources } from '../src/resources.ts'
+import { checkOrganization } from './consistency.ts'
+import { grid, newClient, newOrganization, owner } from './grid.ts'
+import type { Answer, TestClient } from './grid.ts'
+import { portfolio, sampleOf } from './samples.ts'
+import type { Ids } from './samples.ts'
+
+const common = resources.filter(({ name }) => name !== 'organization' && name !== 'document')
+
+const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
+const chance = (probability: number): boolean => Math.random() < probability
+
+/** Some value of a field; most are valid, and the rules over several fields refuse some. */
+function someValue(field: Field, ids: Ids): unknown {
+  const { schema, items, target } = field
+  const { minimum = 0, maximum = 1000 } = schema as { minimum?: number; maximum?: number }
+  const day = `20${10 + Math.floor(Math.random() * 30)}-0${pick([1, 2, 9])}-${pick([10, 28])}`
+  switch (field.kind) {
+    case 'choice':
+      return pick(schema['enum'] as string[])
+    case 'reference':
+      return ids[target as string]
+    case 'money':
+      return pick(['12.5', 1250, '-0.10', 99.99])
+    case 'date':
+      return day
+    case 'datetime':
+      return `${day}T10:00:00.5${pick(['Z', '+02:00'])}`
+    case 'boolean':
+      return chance(0.5)
+    case 'integer':
+      return Math.round(minimum + Math.random() * Math.min(maximum - minimum, 1000))
+    case 'number':
+    case 'percent':
+      return Math.round((minimum + Math.random() * Math.min(maximum - minimum, 100)) * 100) / 100
+    case 'text':
+      return schema['pattern']
+        ? (schema['examples'] as unknown[])[0]
+        : pick(['A', 'ü 🏢', '"\\', 'x y'])
+    case 'texts':
+      return pick([[], schema['examples'] as unknown[]].flat()) ?? []
+    case 'list':
+      if (target) return chance(0.8) ? [ids[target]] : []
+      return items ? Array.from({ length: pick([0, 1, 2]) }, () => someItem(items, ids)) : []
+    case 'object':
+      return items ? someItem(items, ids) : { nested: { z: 1, a: [null, 'x'] } }
+  }
+}
+
+function someItem(fields: Fields, ids: Ids): Row {
+  const kept = Object.entries(fields).filter(([, field]) => field.required || chance(0.4))
+  return Object.fromEntries(kept.map(([name, field]) => [name, someValue(field, ids)]))
+}
+
+function somePatch(resource: Resource, ids: Ids): Row {
+  const fields = Object.entries(writableFields(resource))
+  const chosen = Array.from({ length: pick([1, 1, 2, 4]) }, () => pick(fields))
+  return Object.fromEntries(
+    chosen.map(([name, field]) => [
+      name,
+      name === 'external_ids'
+        ? [{ system: 's', id: pick(['1', '2', '3']) }].slice(0, pick([0, 1]))
+        : !field.required && chance(0.15)
+          ? null
+          : someValue(field, ids),
+    ]),
+  )
+}
+
+/** One write of a client on the organization's objects. */
+async function someWrite(
+  client: TestClient,
+  ids: Ids,
+  made: Map<string, string[]>,
+): Promise<Answer> {
+  const resource = pick(common)
+  const own = made.get(resource.name) as string[]
+  const id = own.length > 0 ? pick(own) : null
+  if (id === null || chance(0.2)) {
+    const body = { ...sampleOf(resource, ids), ...(chance(0.5) ? somePatch(resource, ids) : {}) }
+    const headers = chance(0.5) ? { 'idempotency-key': pick(['k1', 'k2', 'k3']) } : {}
+    const answer = await client.post(`/${resource.path}`, body, headers as Record<string, string>)
+    if (answer.status === 201) own.push(answer.body.id)
+    return answer
+  }
+  const path = `/${resource.path}/${id}`
+  return chance(0.08)
+    ? await client.delete(path)
+    : await client.patch(path, somePatch(resource, ids))
+}
+
+describe('an organization', () => {
+  it(
+    'is consistent after random writes of several clients at once',
+    { timeout: 60_000 },
+    async () => {
+      const first = await newOrganization()
+      const ids = await portfolio(first)
+      const clients = [first, await newClient(first.org_id), await newClient(first.org_id)]
+      const made = new Map(common.map(({ name }) => [name, [] as string[]]))
+      const statuses: number[] = []
+      const { db } = await grid()
+      await Promise.all(
+        [...clients, ...clients].map(async (client) => {
+          for (let i = 0; i < 100; i++) {
+            const answer = await someWrite(client, ids, made)
+            statuses.push(answer.status)
+            expect([200, 201, 204, 404, 409, 422], JSON.stringify(answer.body)).toContain(
+              answer.status,
+            )
+            if (i % 20 === 0) await placeTransactions(db)
+          }
+        }),
+      )
+      expect(statuses.filter((status) => status < 300).length).toBeGreaterThan(300)
+      expect(await checkOrganization(first.org_id)).toEqual([])
+      while ((await placeTransactions(db)) > 0);
+      expect(await checkOrganization(first.org_id)).toEqual([])
+    },
+  )
+
+  it.each([
+    ['a column', `update party set legal_name = 'x' where org_id = $1`, /legal_name/],
+    ['a body', `update party set body = replace(body, 'Acme', 'Acne') where org_id = $1`, /Acne/],
+    ['a claim', `delete from assertion where org_id = $1 and object_id = $2`, /claims say/],
+    ['an event', `delete from event where org_id = $1 and object_id = $2`, /version 1 has events/],
+    [
+      'an audit entry',
+      `delete from audit_entry where org_id = $1 and object_id = $2`,
+      /audit entries/,
+    ],
+    ['a transaction', `delete from tx where org_id = $1`, /no such transaction/],
+    ['a key', `delete from external_key where org_id = $1`, /is not kept/],
+    ['a row', `delete from party where org_id = $1 and id = $2`, /no such object/],
+  ])('whose tables were changed behind the door, by %s, is told apart', async (_, sql, fault) => {
+    const client = await newOrganization()
+    const body = { kind: 'company', legal_name: 'Acme', external_ids: [{ system: 's', id: '1' }] }
+    const { id } = (await client.post('/parties', body)).body
+    expect(await checkOrganization(client.org_id)).toEqual([])
+    const direct = await owner()
+    await direct.query(sql, sql.includes('$2') ? [client.org_id, id.slice(4)] : [client.org_id])
+    await direct.end()
+    expect((await checkOrganization(client.org_id)).join('\n')).toMatch(fault)
+  })
+})

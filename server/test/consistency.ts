@@ -1,0 +1,275 @@
+/** Is what an organization's tables say of each other true? Slow and thorough; for tests that crash or race things. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Client } from 'pg'
+import { parseDecimal } from '../src/kit/decimal.ts'
+import { assertionsOf, foldedRow, ranksOf } from '../src/kit/history.ts'
+import type { Known, Source } from '../src/kit/history.ts'
+import { publicId } from '../src/kit/ids.ts'
+import type { Resource, Row } from '../src/kit/resource.ts'
+import { columns, columnValue, searchText } from '../src/kit/row.ts'
+import type { Column } from '../src/kit/row.ts'
+import type { OrgDb } from '../src/kit/types.ts'
+import { resources } from '../src/resources.ts'
+import { owner } from './grid.ts'
+
+interface Stored {
+  resource: Resource
+  id: number
+  body: Row
+  cells: Record<string, string | null>
+}
+
+interface EventRow {
+  object_id: string
+  object_type: string
+  version: number
+  tx_id: string
+  n: number
+  operation: string
+  body: string | null
+}
+
+/**
+ * Compares an organization's rows, claims, events, audit entries, keys and transactions with each other.
+ * @param given a connection that sees every row, when it is not the database of the test run.
+ * @returns what does not fit, as sentences; empty when all is well.
+ */
+export async function checkOrganization(org_id: number, given?: Client): Promise<string[]> {
+  const client = given ?? (await owner())
+  await client.query('begin isolation level repeatable read')
+  try {
+    const db = asDb(client)
+    const rows = (
+      await Promise.all(resources.map(async (resource) => await stored(client, resource, org_id)))
+    ).flat()
+    const ids = rows.map(({ id }) => id)
+    const known = await assertionsOf(db, org_id, ids)
+    const ranks = await ranksOf(db, org_id)
+    return [
+      ...rows.flatMap(columnFaults),
+      ...rows.flatMap((row) => claimFaults(row, known.get(row.id) ?? [], ranks)),
+      ...(await eventFaults(client, org_id, rows)),
+      ...(await transactionFaults(client, org_id)),
+      ...(await keyFaults(client, org_id, rows)),
+      ...(await orphans(client, org_id, new Set(ids))),
+    ]
+  } finally {
+    await client.query('rollback')
+    if (!given) await client.end()
+  }
+}
+
+/** The reads of the kit on one plain connection. */
+function asDb(client: Client): OrgDb {
+  const refuse = (): never => {
+    throw new Error('only reads by fly')
+  }
+  return {
+    fly: async (_org_id, statements) => {
+      const results = []
+      for (const { sql, params } of statements) {
+        const raw = { getTypeParser: () => (text: string) => text }
+        const query = { text: sql, values: [...params], rowMode: 'array', types: raw }
+        const { rows } = await client.query<(string | null)[]>(query as never)
+        results.push(
+          rows.map((row) => row.map((cell) => (cell === null ? null : Buffer.from(cell)))),
+        )
+      }
+      return results
+    },
+    query: refuse,
+    transaction: refuse,
+    ids: refuse,
+  }
+}
+
+const BOOKKEEPING = ['version', 'created_at', 'updated_at', 'archived_at', 'deleted_at']
+
+async function stored(client: Client, resource: Resource, org_id: number): Promise<Stored[]> {
+  const names = [...BOOKKEEPING, 'search', ...columns(resource).map(({ name }) => name)]
+  const texts = names.map((name) =>
+    columns(resource).some((c) => c.name === name && c.type === 'text[]')
+      ? `array_to_json(t.${name})::text as ${name}`
+      : `t.${name}::text as ${name}`,
+  )
+  const { rows } = await client.query<{ _id: string; _body: string } & Stored['cells']>(
+    `select t.id::text as _id, t.body as _body, ${texts.join(', ')} from ${resource.name} t where t.org_id = $1 order by t.id`,
+    [org_id],
+  )
+  return rows.map(({ _id, _body, ...cells }) => ({
+    resource,
+    id: Number(_id),
+    body: JSON.parse(_body) as Row,
+    cells,
+  }))
+}
+
+const label = ({ resource, id }: Stored): string => publicId(resource.prefix, id)
+
+function columnFaults(row: Stored): string[] {
+  const { resource, body, cells } = row
+  const faults: string[] = []
+  const differ = (name: string, cell: unknown): number =>
+    faults.push(
+      `${label(row)}: column ${name} is ${String(cell)}, its body says ${JSON.stringify(body[name])}`,
+    )
+  for (const column of columns(resource)) {
+    const cell = cells[column.name] ?? null
+    if (!sameCell(column, cell, columnValue(column, body[column.name] ?? null)))
+      differ(column.name, cell)
+  }
+  for (const name of BOOKKEEPING) {
+    const cell = cells[name] ?? null
+    const same = name === 'version' ? Number(cell) === body[name] : sameInstant(cell, body[name])
+    if (!same) differ(name, cell)
+  }
+  if (body['id'] !== label(row)) differ('id', row.id)
+  if (cells['search'] !== searchText(resource, body))
+    faults.push(`${label(row)}: search text is stale`)
+  return faults
+}
+
+function sameCell(column: Column, cell: string | null, value: unknown): boolean {
+  if (cell === null || value === null) return cell === null && value === null
+  switch (column.type) {
+    case 'numeric':
+      return parseDecimal(cell, 20) === parseDecimal(value, 20)
+    case 'timestamptz':
+      return sameInstant(cell, value)
+    case 'text[]':
+      return isDeepStrictEqual(JSON.parse(cell), value)
+    case 'text':
+    case 'bigint':
+    case 'integer':
+    case 'boolean':
+    case 'date':
+      return cell === String(value)
+  }
+}
+
+function sameInstant(cell: string | null, value: unknown): boolean {
+  if (cell === null || value === null) return cell === value
+  return new Date(cell).toISOString() === value
+}
+
+/** The row must be what its claims fold to now; what is derived is derived again. */
+function claimFaults(row: Stored, known: Known[], ranks: Map<number, Source>): string[] {
+  const { resource, body } = row
+  const { row: made, folded } = foldedRow(resource, body, known, ranks, Date.now())
+  const faults = [...new Set([...Object.keys(made), ...Object.keys(body)])]
+    .filter((name) => !isDeepStrictEqual(made[name], body[name]))
+    .map(
+      (name) =>
+        `${label(row)}: ${name} is ${JSON.stringify(body[name])}, its claims say ${JSON.stringify(made[name])}`,
+    )
+  if (folded.deleted !== (body['deleted_at'] !== null))
+    faults.push(`${label(row)}: deletion is not claimed`)
+  if (folded.present === (body['archived_at'] !== null))
+    faults.push(`${label(row)}: presence and archived_at differ`)
+  return faults
+}
+
+/** Versions 1 to n, each with one event and one audit entry; the last event shows the row as it is. */
+async function eventFaults(
+  client: Client,
+  org_id: number,
+  rows: readonly Stored[],
+): Promise<string[]> {
+  const sql = (table: string, columns: string): string =>
+    `select object_id, object_type, version, tx_id, n, ${columns} from ${table} where org_id = $1 order by version`
+  const events = await client.query<EventRow>(sql('event', 'operation, body'), [org_id])
+  const audit = await client.query<EventRow>(sql('audit_entry', 'action as operation'), [org_id])
+  const eventsOf = Map.groupBy(events.rows, (event) => Number(event.object_id))
+  const auditOf = Map.groupBy(audit.rows, (entry) => Number(entry.object_id))
+  const place = ({ version, tx_id, n }: EventRow): string => `v${version} in ${tx_id}.${n}`
+  return rows.flatMap((row) => {
+    const told = eventsOf.get(row.id) ?? []
+    const expected = Array.from({ length: row.body['version'] as number }, (_, i) => i + 1)
+    const faults: string[] = []
+    if (
+      !isDeepStrictEqual(
+        told.map(({ version }) => version),
+        expected,
+      )
+    )
+      faults.push(
+        `${label(row)}: version ${expected.length} has events ${told.map(place).join(', ')}`,
+      )
+    if (!isDeepStrictEqual(told.map(place), (auditOf.get(row.id) ?? []).map(place)))
+      faults.push(`${label(row)}: events and audit entries differ`)
+    const last = told.at(-1)?.body
+    if (last && !isDeepStrictEqual(JSON.parse(last), row.body))
+      faults.push(`${label(row)}: its last event shows another state`)
+    return faults
+  })
+}
+
+/** Each transaction has the events it counts, numbered from 0; numbers in the feed follow without gap or overlap. */
+async function transactionFaults(client: Client, org_id: number): Promise<string[]> {
+  const { rows } = await client.query<{ what: string }>(
+    `select 'transaction ' || t.tx_id || ' counts ' || t.events || ' events and has ' || count(e.n) as what
+     from tx t left join event e on e.org_id = t.org_id and e.tx_id = t.tx_id
+     where t.org_id = $1 group by t.tx_id, t.events
+     having count(e.n) <> t.events or count(distinct e.n) <> count(e.n) or max(e.n) <> t.events - 1
+     union all
+     select 'event ' || e.tx_id || '.' || e.n || ' has no transaction' from event e
+     where e.org_id = $1 and not exists (select from tx t where t.org_id = e.org_id and t.tx_id = e.tx_id)
+     union all
+     select 'transaction ' || s.tx_id || ' begins at ' || s.first_seq || ' instead of ' || s.due from (
+       select t.tx_id, t.first_seq, 1 + coalesce(sum(t.events) over (order by t.first_seq rows between unbounded preceding and 1 preceding), 0) as due
+       from tx t where t.org_id = $1 and t.first_seq is not null) s
+     where s.first_seq <> s.due`,
+    [org_id],
+  )
+  return rows.map(({ what }) => what)
+}
+
+async function keyFaults(
+  client: Client,
+  org_id: number,
+  rows: readonly Stored[],
+): Promise<string[]> {
+  const found = await client.query<{ key: string }>(
+    `select json_build_array(object_type, object_id, system, external_id)::text as key from external_key where org_id = $1`,
+    [org_id],
+  )
+  const kept = new Set(found.rows.map(({ key }) => JSON.stringify(JSON.parse(key))))
+  const named = new Set(
+    rows.flatMap(({ resource, id, body }) =>
+      body['deleted_at'] === null
+        ? (body['external_ids'] as Row[]).map((key) =>
+            JSON.stringify([resource.name, id, key['system'], key['id']]),
+          )
+        : [],
+    ),
+  )
+  return [
+    ...[...named].filter((key) => !kept.has(key)).map((key) => `external key ${key} is not kept`),
+    ...[...kept].filter((key) => !named.has(key)).map((key) => `external key ${key} is left over`),
+  ]
+}
+
+/** Whatever names an object or a transaction must find it. */
+async function orphans(
+  client: Client,
+  org_id: number,
+  ids: ReadonlySet<number>,
+): Promise<string[]> {
+  const { rows } = await client.query<{ what: string; object_id: string | null; tx: boolean }>(
+    `select 'claim' as what, a.object_id, exists (select from tx t where t.org_id = a.org_id and t.tx_id = a.tx_id) as tx
+     from assertion a where a.org_id = $1
+     union all select 'event', e.object_id, true from event e where e.org_id = $1
+     union all select 'audit entry', e.object_id, exists (select from tx t where t.org_id = e.org_id and t.tx_id = e.tx_id)
+     from audit_entry e where e.org_id = $1
+     union all select 'source record', s.object_id, true from source_record s where s.org_id = $1
+     union all select 'stored answer', substring((i.body::json ->> 'id') from '[0-9]+$')::bigint, true
+     from idempotency i where i.org_id = $1 and i.status = 201 and i.body::json ->> 'object' = any($2)`,
+    [org_id, resources.map(({ name }) => name)],
+  )
+  return rows.flatMap(({ what, object_id, tx }) => [
+    ...(object_id !== null && ids.has(Number(object_id))
+      ? []
+      : [`${what} of ${object_id}: no such object`]),
+    ...(tx ? [] : [`${what} of ${object_id}: no such transaction`]),
+  ])
+}
