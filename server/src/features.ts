@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { buildingRollup } from './buildings/rollups.ts'
 import { buildingRoutes } from './buildings/routes.ts'
+import { changeRoutes } from './changes/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
@@ -13,6 +14,7 @@ import { partyRollup } from './parties/rollups.ts'
 import { partyRoutes } from './parties/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
+import { requestLogRoutes } from './request-log/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
@@ -29,7 +31,9 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   documentRoutes,
   workOrderRoutes,
   gridRoutes,
+  changeRoutes,
   sdisRoutes,
+  requestLogRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

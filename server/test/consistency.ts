@@ -39,9 +39,8 @@ export async function checkOrganization(org_id: number, given?: Client): Promise
   await client.query('begin isolation level repeatable read')
   try {
     const db = asDb(client)
-    const rows = (
-      await Promise.all(resources.map(async (resource) => await stored(client, resource, org_id)))
-    ).flat()
+    const rows: Stored[] = []
+    for (const resource of resources) rows.push(...(await stored(client, resource, org_id)))
     const ids = rows.map(({ id }) => id)
     const known = await assertionsOf(db, org_id, ids)
     const ranks = await ranksOf(db, org_id)

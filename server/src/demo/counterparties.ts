@@ -10,7 +10,11 @@ import type { Random } from './random.ts'
 /** Keys of parties that other objects refer to. */
 export const OWNER = 'pty:owner'
 export const JOINT_PARTNER = 'pty:partner'
-export const FUNDS = ['Meridian Core Fund I', 'Meridian Income Fund II', 'Meridian Growth Fund III'] as const
+export const FUNDS = [
+  'Meridian Core Fund I',
+  'Meridian Income Fund II',
+  'Meridian Growth Fund III',
+] as const
 export const MANAGERS = ['pty:manager-east', 'pty:manager-central', 'pty:manager-west'] as const
 export const ASSET_MANAGERS = ['pty:asset-office', 'pty:asset-other'] as const
 export const BROKERS = ['pty:broker-1', 'pty:broker-2', 'pty:broker-3', 'pty:broker-4'] as const
@@ -40,7 +44,12 @@ export const VENDORS = [
   ['pty:v-general', 'Plumb & True Contractors Inc.', 'other'],
 ] as const
 
-const OTHERS: readonly (readonly [key: string, name: string, roles: readonly string[], kind?: string])[] = [
+const OTHERS: readonly (readonly [
+  key: string,
+  name: string,
+  roles: readonly string[],
+  kind?: string,
+])[] = [
   [OWNER, 'Meridian Real Assets LP', ['owner', 'landlord'], 'fund'],
   [JOINT_PARTNER, 'Granite Lake Pension Trust', ['owner'], 'trust'],
   [MANAGERS[0], 'Harborlane Property Services LLC', ['property_manager']],
@@ -68,7 +77,12 @@ export function counterpartyDrafts(
   const valid_from = instantOf(calendar.base)
   const parties: Draft[] = []
   const contacts: Draft[] = []
-  const add = (key: string, name: string, roles: readonly string[], more: Record<string, unknown>): void => {
+  const add = (
+    key: string,
+    name: string,
+    roles: readonly string[],
+    more: Record<string, unknown>,
+  ): void => {
     const own = random.fork(key)
     const body = { ...companyBody(name, roles, own), ...more }
     parties.push({ key, body, valid_from })
@@ -83,13 +97,19 @@ export function counterpartyDrafts(
   }
   for (const [key, name, roles, kind = 'company'] of OTHERS) add(key, name, roles, { kind })
   for (const [key, name, trade] of VENDORS) {
-    add(key, name, ['vendor'], { vendor: vendorFields(trade, calendar, random.fork(`${key} trade`)) })
+    add(key, name, ['vendor'], {
+      vendor: vendorFields(trade, calendar, random.fork(`${key} trade`)),
+    })
   }
   parties.push(...guarantorDrafts(valid_from, names, random.fork('guarantors')))
   return { parties, contacts }
 }
 
-function companyBody(legal_name: string, roles: readonly string[], random: Random): Record<string, unknown> {
+function companyBody(
+  legal_name: string,
+  roles: readonly string[],
+  random: Random,
+): Record<string, unknown> {
   const host = hostOf(legal_name)
   return {
     kind: 'company',
@@ -106,7 +126,8 @@ function companyBody(legal_name: string, roles: readonly string[], random: Rando
 
 /** Two of the licenses run out soon, one has run out. */
 function vendorFields(trade: string, { start }: Calendar, random: Random): Record<string, unknown> {
-  const months = trade === 'roof_leak' ? -1 : trade === 'pest' || trade === 'elevator' ? 1 : random.int(4, 30)
+  const months =
+    trade === 'roof_leak' ? -1 : trade === 'pest' || trade === 'elevator' ? 1 : random.int(4, 30)
   return {
     trades: [trade],
     license_number: `${trade.slice(0, 2).toUpperCase()}-${random.int(100_000, 999_999)}`,

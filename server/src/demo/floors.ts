@@ -43,7 +43,12 @@ export function buildingsOf(site: Site): BuildingPlan[] {
 
 function floorsOf(building: BuildingPlan, { area, floors: count }: SiteBuilding): FloorPlan[] {
   const { site } = building
-  const floor = (label: string, level: number, type: FloorPlan['type'], size: number): FloorPlan => {
+  const floor = (
+    label: string,
+    level: number,
+    type: FloorPlan['type'],
+    size: number,
+  ): FloorPlan => {
     return { key: `flr:${building.code}/${label}`, building, label, level, type, area: size }
   }
   // The lobby takes a part of the ground floor of a tall building; floors are measured to ten units.

@@ -66,11 +66,21 @@ const FORMS: Record<Industry, readonly string[]> = {
   logistics: ['{C} Logistics LLC', '{C} Freight Inc.', '{C} Distribution Corp.', '{C} Supply Inc.'],
   manufacturing: ['{C} Industries Inc.', '{C} Components Corp.', '{C} Manufacturing Co.'],
   grocery: ['{C} Market Inc.', '{C} Fresh Foods Inc.', '{C} Grocers LLC'],
-  retail: ['{C} Outfitters Inc.', '{C} Home LLC', '{C} Salon LLC', '{C} Fitness LLC', '{C} Books Inc.'],
+  retail: [
+    '{C} Outfitters Inc.',
+    '{C} Home LLC',
+    '{C} Salon LLC',
+    '{C} Fitness LLC',
+    '{C} Books Inc.',
+  ],
   food: ['{C} Kitchen LLC', '{C} Coffee Company LLC', 'Cafe {C} LLC', '{C} Tavern LLC'],
   health: ['{C} Medical Group PC', '{C} Dental Care PC', '{C} Orthopedics PC', '{C} Imaging LLC'],
   life_science: ['{C} Therapeutics Inc.', '{C} Biosciences Inc.', '{C} Genomics Inc.'],
-  government: ['{C} County Services Agency', 'Office of the {C} Commissioner', '{C} Water Authority'],
+  government: [
+    '{C} County Services Agency',
+    'Office of the {C} Commissioner',
+    '{C} Water Authority',
+  ],
   education: ['{C} College', '{C} Academy Inc.', '{C} Learning Institute'],
 }
 
@@ -126,7 +136,9 @@ export function displayName(legal_name: string): string {
 
 /** A host name under the reserved domain `.example`, which never resolves. */
 export function hostOf(legal_name: string): string {
-  const plain = displayName(legal_name).toLowerCase().replaceAll(/[^a-z]+/g, '')
+  const plain = displayName(legal_name)
+    .toLowerCase()
+    .replaceAll(/[^a-z]+/g, '')
   return `${plain}.example`
 }
 

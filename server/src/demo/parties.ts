@@ -85,9 +85,13 @@ function creditOf(
   random: Random,
 ): Record<string, unknown> {
   const [, high, low] = CREDIT.find(([upTo]) => rank < upTo) ?? CREDIT[2]
-  const rated = { credit_rating_agency: 'sp', credit_rated_on_date: addDays(start, -random.int(40, 400)) }
+  const rated = {
+    credit_rating_agency: 'sp',
+    credit_rated_on_date: addDays(start, -random.int(40, 400)),
+  }
   const draw = random.next()
-  if (isPublicBody) return { credit_rating: 'AA', is_investment_grade: true, is_public: false, ...rated }
+  if (isPublicBody)
+    return { credit_rating: 'AA', is_investment_grade: true, is_public: false, ...rated }
   if (draw < high) {
     const credit_rating = random.pick(INVESTMENT_GRADE)
     return { credit_rating, is_investment_grade: true, is_public: random.chance(0.6), ...rated }
@@ -137,14 +141,14 @@ const PRIMARY = [
   ['Office Manager', 'facilities_operations'],
 ] as const
 
-function contactsOf(
-  tenant: TenantPlan,
-  valid_from: number,
-  names: Names,
-  random: Random,
-): Draft[] {
+function contactsOf(tenant: TenantPlan, valid_from: number, names: Names, random: Random): Draft[] {
   const [title, role] = random.pick(PRIMARY)
-  const first = { title, role, is_primary: true, is_decision_maker: role !== 'facilities_operations' }
+  const first = {
+    title,
+    role,
+    is_primary: true,
+    is_decision_maker: role !== 'facilities_operations',
+  }
   const second = {
     title: 'Accounts Payable',
     role: 'accounts_payable',

@@ -99,7 +99,10 @@ export function signedLeases(
   let left = total * COMMITTED
   // The first of them is in the building under construction.
   const unfinished = vacant.filter(({ building }) => building.site.status === 'development')
-  const order = [...unfinished.slice(0, 1), ...random.shuffled(vacant.filter((s) => !unfinished.includes(s)))]
+  const order = [
+    ...unfinished.slice(0, 1),
+    ...random.shuffled(vacant.filter((s) => !unfinished.includes(s))),
+  ]
   for (const space of order) {
     if (space.area > left * 1.1) continue
     left -= space.area
@@ -116,7 +119,8 @@ export function signedLeases(
 
 function isLeaving(lease: LeasePlan, { start }: Calendar): boolean {
   const { to } = lastTerm(lease)
-  if (to === null || lease.isCliff || lease.status !== 'active' || lease.premises.length > 1) return false
+  if (to === null || lease.isCliff || lease.status !== 'active' || lease.premises.length > 1)
+    return false
   return to > addMonths(start, 2) && to < addMonths(start, 11)
 }
 

@@ -80,14 +80,11 @@ export const MARKETS = {
     'Midwest',
     ['East-West Corridor', 'I-55 Corridor', 'Northwest Suburbs'],
   ),
-  seattle: market(
-    'Seattle',
-    ['Seattle', 'US-WA', '98101'],
-    [47.6105, -122.3348],
-    PACIFIC,
-    'West',
-    ['Central Business District', 'Denny Triangle', 'Pioneer Square'],
-  ),
+  seattle: market('Seattle', ['Seattle', 'US-WA', '98101'], [47.6105, -122.3348], PACIFIC, 'West', [
+    'Central Business District',
+    'Denny Triangle',
+    'Pioneer Square',
+  ]),
   austin: market(
     'Austin',
     ['Austin', 'US-TX', '78701'],

@@ -1,7 +1,13 @@
 /** What is typical of each kind of property: the table of the demo portfolio, from which everything else is drawn. */
 import type { Industry } from './names.ts'
 
-export type Segment = 'cbd_office' | 'suburban_office' | 'industrial' | 'retail' | 'medical' | 'mixed'
+export type Segment =
+  | 'cbd_office'
+  | 'suburban_office'
+  | 'industrial'
+  | 'retail'
+  | 'medical'
+  | 'mixed'
 
 type Weighted<T> = readonly (readonly [value: T, weight: number])[]
 

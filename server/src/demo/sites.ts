@@ -77,36 +77,78 @@ const NEIGHBORHOOD = ['retail', 'neighborhood_center'] as const
 export const CLIFF_SITE = 'LFX'
 
 const SITES: readonly Site[] = [
-  site('LFX', 'Lakefront Exchange', CBD, ['chicago', 0], [43, 'a', 1986], [
-    one('Lakefront Exchange', 440_000, 25),
-  ]),
-  site('HPC', 'Harbor Point Center', CBD, ['boston', 0], [55, 'trophy', 2009], [
-    one('Harbor Point North Tower', 400_000, 22),
-    one('Harbor Point South Tower', 220_000, 12),
-  ]),
-  site('MSQ', 'Madigan Square', CBD, ['new_york', 0], [65, 'a', 1931], [
-    one('Madigan Square', 380_000, 22),
-  ]),
-  site('CSC', 'Cascadia Place', CBD, ['seattle', 0], [47, 'a', 2001], [
-    one('Cascadia Place', 330_000, 19),
-  ]),
-  site('FDR', 'Foundry Row', CBD, ['austin', 0], [50, 'a', 2016], [
-    one('Foundry Row', 280_000, 16),
-  ]),
-  site('WBP', 'Westbrook Office Park', SUBURBAN, ['minneapolis', 0], [25, 'b', 1988], [
-    one('Westbrook One', 130_000, 5),
-    one('Westbrook Two', 120_000, 5),
-  ]),
-  site('NFC', 'Northfield Corporate Center', SUBURBAN, ['oak_brook', 0], [26.5, 'b', 1991], [
-    one('Northfield Corporate Center', 220_000, 8),
-  ]),
-  site('CPR', 'Copper Ridge Commons', SUBURBAN, ['phoenix', 0], [28.5, 'b', 1999], [
-    one('Copper Ridge East', 115_000, 5),
-    one('Copper Ridge West', 115_000, 5),
-  ]),
-  site('BHC', 'Brookhaven Commons', SUBURBAN, ['charlotte', 0], [29, 'b', 2004], [
-    one('Brookhaven Commons', 180_000, 7),
-  ]),
+  site(
+    'LFX',
+    'Lakefront Exchange',
+    CBD,
+    ['chicago', 0],
+    [43, 'a', 1986],
+    [one('Lakefront Exchange', 440_000, 25)],
+  ),
+  site(
+    'HPC',
+    'Harbor Point Center',
+    CBD,
+    ['boston', 0],
+    [55, 'trophy', 2009],
+    [one('Harbor Point North Tower', 400_000, 22), one('Harbor Point South Tower', 220_000, 12)],
+  ),
+  site(
+    'MSQ',
+    'Madigan Square',
+    CBD,
+    ['new_york', 0],
+    [65, 'a', 1931],
+    [one('Madigan Square', 380_000, 22)],
+  ),
+  site(
+    'CSC',
+    'Cascadia Place',
+    CBD,
+    ['seattle', 0],
+    [47, 'a', 2001],
+    [one('Cascadia Place', 330_000, 19)],
+  ),
+  site(
+    'FDR',
+    'Foundry Row',
+    CBD,
+    ['austin', 0],
+    [50, 'a', 2016],
+    [one('Foundry Row', 280_000, 16)],
+  ),
+  site(
+    'WBP',
+    'Westbrook Office Park',
+    SUBURBAN,
+    ['minneapolis', 0],
+    [25, 'b', 1988],
+    [one('Westbrook One', 130_000, 5), one('Westbrook Two', 120_000, 5)],
+  ),
+  site(
+    'NFC',
+    'Northfield Corporate Center',
+    SUBURBAN,
+    ['oak_brook', 0],
+    [26.5, 'b', 1991],
+    [one('Northfield Corporate Center', 220_000, 8)],
+  ),
+  site(
+    'CPR',
+    'Copper Ridge Commons',
+    SUBURBAN,
+    ['phoenix', 0],
+    [28.5, 'b', 1999],
+    [one('Copper Ridge East', 115_000, 5), one('Copper Ridge West', 115_000, 5)],
+  ),
+  site(
+    'BHC',
+    'Brookhaven Commons',
+    SUBURBAN,
+    ['charlotte', 0],
+    [29, 'b', 2004],
+    [one('Brookhaven Commons', 180_000, 7)],
+  ),
   site(
     'CHP',
     'Cedar Hills Pavilion',
@@ -116,17 +158,30 @@ const SITES: readonly Site[] = [
     [one('Cedar Hills Pavilion', 170_000, 6)],
     { status: 'held_for_sale' },
   ),
-  site('GLP', 'Gateway Logistics Park', BULK, ['inland_empire', 0], [11.5, 'a', 2018], [
-    one('Gateway Building 1', 520_000, 1),
-    one('Gateway Building 2', 340_000, 1),
-  ]),
-  site('PDC', 'Prairie Distribution Center', BULK, ['oak_brook', 1], [7.2, 'b', 2006], [
-    one('Prairie Distribution Center', 410_000, 1),
-  ]),
-  site('STC', 'Southgate Trade Center', BULK, ['atlanta', 0], [7.2, 'b', 2012], [
-    one('Southgate Building A', 250_000, 1),
-    one('Southgate Building B', 170_000, 1),
-  ]),
+  site(
+    'GLP',
+    'Gateway Logistics Park',
+    BULK,
+    ['inland_empire', 0],
+    [11.5, 'a', 2018],
+    [one('Gateway Building 1', 520_000, 1), one('Gateway Building 2', 340_000, 1)],
+  ),
+  site(
+    'PDC',
+    'Prairie Distribution Center',
+    BULK,
+    ['oak_brook', 1],
+    [7.2, 'b', 2006],
+    [one('Prairie Distribution Center', 410_000, 1)],
+  ),
+  site(
+    'STC',
+    'Southgate Trade Center',
+    BULK,
+    ['atlanta', 0],
+    [7.2, 'b', 2012],
+    [one('Southgate Building A', 250_000, 1), one('Southgate Building B', 170_000, 1)],
+  ),
   site(
     'LSC',
     'Lone Mesa Commerce Park',
@@ -151,25 +206,54 @@ const SITES: readonly Site[] = [
     [16, 'b', 1997],
     [one('Santa Linda Flex Center', 160_000, 1)],
   ),
-  site('RBI', 'Riverbend Industrial', BULK, ['columbus', 0], [6.6, 'c', 1989], [
-    one('Riverbend Industrial', 180_000, 1),
-  ]),
-  site('SYC', 'Sycamore Square', ['retail', 'community_center'], ['charlotte', 1], [26, 'a', 2003], [
-    one('Sycamore Square East', 98_000, 1, 1),
-    one('Sycamore Square West', 67_000, 1, 1),
-  ]),
-  site('MGM', 'Maple Grove Marketplace', NEIGHBORHOOD, ['minneapolis', 1], [25, 'b', 1996], [
-    one('Maple Grove Marketplace', 150_000, 1, 2),
-  ]),
-  site('PVS', 'Palm Vista Shops', NEIGHBORHOOD, ['phoenix', 1], [27, 'b', 2001], [
-    one('Palm Vista Shops', 130_000, 1, 1),
-  ]),
-  site('ORC', 'Orchard Crossing', ['retail', 'power_center'], ['dallas', 1], [23, 'b', 2005], [
-    one('Orchard Crossing', 140_000, 1, 2),
-  ]),
-  site('LSR', 'Linden Street Row', ['retail', 'high_street'], ['boston', 2], [34, 'a', 1912], [
-    one('Linden Street Row', 35_000, 3),
-  ]),
+  site(
+    'RBI',
+    'Riverbend Industrial',
+    BULK,
+    ['columbus', 0],
+    [6.6, 'c', 1989],
+    [one('Riverbend Industrial', 180_000, 1)],
+  ),
+  site(
+    'SYC',
+    'Sycamore Square',
+    ['retail', 'community_center'],
+    ['charlotte', 1],
+    [26, 'a', 2003],
+    [one('Sycamore Square East', 98_000, 1, 1), one('Sycamore Square West', 67_000, 1, 1)],
+  ),
+  site(
+    'MGM',
+    'Maple Grove Marketplace',
+    NEIGHBORHOOD,
+    ['minneapolis', 1],
+    [25, 'b', 1996],
+    [one('Maple Grove Marketplace', 150_000, 1, 2)],
+  ),
+  site(
+    'PVS',
+    'Palm Vista Shops',
+    NEIGHBORHOOD,
+    ['phoenix', 1],
+    [27, 'b', 2001],
+    [one('Palm Vista Shops', 130_000, 1, 1)],
+  ),
+  site(
+    'ORC',
+    'Orchard Crossing',
+    ['retail', 'power_center'],
+    ['dallas', 1],
+    [23, 'b', 2005],
+    [one('Orchard Crossing', 140_000, 1, 2)],
+  ),
+  site(
+    'LSR',
+    'Linden Street Row',
+    ['retail', 'high_street'],
+    ['boston', 2],
+    [34, 'a', 1912],
+    [one('Linden Street Row', 35_000, 3)],
+  ),
   site(
     'MMP',
     'Mercer Medical Pavilion',
@@ -186,10 +270,14 @@ const SITES: readonly Site[] = [
     [54, 'a', 2014],
     [one('Charter Row Laboratories', 150_000, 7)],
   ),
-  site('UNY', 'Union Yards', ['mixed', 'mid_rise'], ['denver', 0], [28, 'b', 1924], [
-    one('Union Yards Foundry', 110_000, 6),
-    one('Union Yards Depot', 70_000, 5),
-  ]),
+  site(
+    'UNY',
+    'Union Yards',
+    ['mixed', 'mid_rise'],
+    ['denver', 0],
+    [28, 'b', 1924],
+    [one('Union Yards Foundry', 110_000, 6), one('Union Yards Depot', 70_000, 5)],
+  ),
   site(
     'EGL',
     'Eastgate Landing',

@@ -63,7 +63,9 @@ function sizesFor(
   const count = Math.max(1, Math.round(area / logNormalMean(median, p90)))
   const largest = Math.max(...buildings.map((building) => building.area))
   const drawn = random.logNormals(count, median, p90)
-  const sizes = drawn.map((size) => Math.min(Math.max(size, median * 0.12), largest)).toSorted(descending)
+  const sizes = drawn
+    .map((size) => Math.min(Math.max(size, median * 0.12), largest))
+    .toSorted(descending)
   // The lease that ends next year is the second largest of its kind.
   const fixed = buildings.some(({ site }) => site.code === CLIFF_SITE) ? CLIFF_AREA : 0
   if (fixed > 0) sizes.splice(Math.min(1, sizes.length - 1), 1)
@@ -149,7 +151,16 @@ function numbered(building: BuildingPlan, pieces: readonly Piece[], random: Rand
       const type = spaceType(building, floor, piece)
       const market = marketRent(building, floor, piece, type, random)
       const { floors, area, isAnchor } = piece
-      return { key: `spc:${building.code}/${suite}`, building, floors, suite, type, area, isAnchor, market }
+      return {
+        key: `spc:${building.code}/${suite}`,
+        building,
+        floors,
+        suite,
+        type,
+        area,
+        isAnchor,
+        market,
+      }
     })
   })
 }

@@ -230,7 +230,16 @@ function extend(lease: LeasePlan, effective: string, to: string): void {
   const from = addDays(lastTerm(lease).to as string, 1)
   const free_months = random.chance(0.4) ? random.int(1, 3) : 0
   const growth = growthOf(lease, random)
-  lease.terms.push({ type: 'extension', known: effective, from, to, executed, rate: 0, growth, free_months })
+  lease.terms.push({
+    type: 'extension',
+    known: effective,
+    from,
+    to,
+    executed,
+    rate: 0,
+    growth,
+    free_months,
+  })
   lease.amendments.push({ kind: 'extension', effective, executed, title: '' })
 }
 
@@ -242,7 +251,15 @@ function setRunOn(lease: LeasePlan, isOpen: boolean, calendar: Calendar): void {
   const first = newTerm(lease, firstOfMonth(ended, 1 - length), ended)
   const from = addDays(ended, 1)
   const growth = { method: 'none', value: 0, months: 12 } as const
-  const second: TermPlan = { ...first, type: 'holdover', known: from, from, to: null, growth, free_months: 0 }
+  const second: TermPlan = {
+    ...first,
+    type: 'holdover',
+    known: from,
+    from,
+    to: null,
+    growth,
+    free_months: 0,
+  }
   lease.terms = [first, second]
   if (isOpen) lease.is_month_to_month = true
   else lease.status = 'holdover'
@@ -302,7 +319,10 @@ function spreadPremises(lease: LeasePlan, { start }: Calendar): void {
   const first = lease.terms[0] as TermPlan
   const years = Math.floor(daysBetween(first.from, start) / 365.25)
   for (const [i, premises] of lease.premises.entries()) {
-    const joined = i > 0 && years > 0 ? addMonths(first.from, 12 * lease.random.fork('join').int(1, years)) : first.from
+    const joined =
+      i > 0 && years > 0
+        ? addMonths(first.from, 12 * lease.random.fork('join').int(1, years))
+        : first.from
     premises.from = joined
     if (joined === first.from || joined > start) continue
     const executed = addDays(joined, -40)

@@ -250,7 +250,8 @@ async function checked(
   issues: readonly Issue[],
 ): Promise<Row> {
   const schema = createDocs(document).schema.body ?? {}
-  const found = [...issues, ...validate(schema, body)]
+  const known = new Set(issues.map(({ field }) => field))
+  const found = [...issues, ...validate(schema, body).filter(({ field }) => !known.has(field))]
   if (found.length > 0) throw invalid(found)
   const input = body as Row
   const links = await linkIssues(store, org_id, input)

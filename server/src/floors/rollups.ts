@@ -25,7 +25,7 @@ const SQL = `with ${contractsSql(which)}, ${HOLDINGS},
       case when bool_and(v.rentable_area > 0) over w then v.rentable_area / sum(v.rentable_area) over w
         else 1.0 / count(*) over w end as share
     from space s
-    cross join lateral json_array_elements_text(s.body::json -> 'floor_ids') f
+    cross join lateral json_array_elements_text((s.body::json ->> 'floor_ids')::json) f
     join level v on v.id = split_part(f, '_', 2)::bigint
     where s.org_id = $1::bigint and s.building_id in ${BUILDINGS} and s.deleted_at is null and s.archived_at is null
     window w as (partition by s.id)

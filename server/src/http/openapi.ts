@@ -135,7 +135,7 @@ function operation(
       ? {
           requestBody: {
             required: true,
-            content: bodies(schema.body as JsonSchema, schemas, method === 'PATCH'),
+            content: bodies(body, schemas, method === 'PATCH'),
           },
         }
       : {}),

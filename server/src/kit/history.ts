@@ -77,6 +77,25 @@ export async function assertionsOf(
   return result
 }
 
+/** Whose claims an object's are: those on an organization stand under itself, also when its parent looks at it. */
+export function ownerOf(resource: Resource, org_id: number, id: number): number {
+  return resource.name === 'organization' ? id : org_id
+}
+
+/** Every claim on objects of one type; the ids are known to be visible to the organization. */
+export async function claimsOf(
+  db: OrgDb,
+  org_id: number,
+  resource: Resource,
+  ids: readonly number[],
+  known_at: number | null = null,
+): Promise<Map<number, Known[]>> {
+  if (resource.name !== 'organization') return await assertionsOf(db, org_id, ids, known_at)
+  // A flight sees one organization: children, few as they are, take one each.
+  const each = await Promise.all(ids.map((id) => assertionsOf(db, id, [id], known_at)))
+  return new Map(each.flatMap((claims) => [...claims]))
+}
+
 /** One assertion as the query above returns it. */
 type ClaimRow = [
   object_id: number,
@@ -222,9 +241,10 @@ export async function listAt(
   let after: string | null = query.after?.[0] ?? null
   for (let scanned = 0; scanned < SCAN_MAX;) {
     const ids = await idsAfter(store.db, org_id, resource, after, key.descending)
-    const known = await assertionsOf(store.db, org_id, ids, query.known_at)
+    const known = await claimsOf(store.db, org_id, resource, ids, query.known_at)
     for (const id of ids) {
-      const row = rowAt(resource, org_id, id, known.get(id) ?? [], ranks, query)
+      const owner = ownerOf(resource, org_id, id)
+      const row = rowAt(resource, owner, id, known.get(id) ?? [], ranks, query)
       if (!row || !query.conditions.every((condition) => conditionHolds(condition, row))) continue
       total++
       if (found.length <= query.limit) found.push(row)

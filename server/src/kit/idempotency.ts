@@ -1,9 +1,20 @@
 /** Answers kept so that a repeated POST gets the first one again. */
 import { createHash } from 'node:crypto'
+import type { Statement } from '../db/pipeline.ts'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError } from './errors.ts'
 import type { Store } from './store.ts'
 import type { WriteRequest } from './write.ts'
+
+/** The idempotency key of a request. */
+export interface IdempotencyRequest {
+  key: string
+  route: string
+  fingerprint: string
+  status?: number
+  /** Organization that sent the key, where it is not the one written to. */
+  org_id?: number
+}
 
 /**
  * What an earlier request with this key was answered, or null.
@@ -14,12 +25,38 @@ export async function earlierAnswer(
   { org_id, idempotency }: WriteRequest,
 ): Promise<IdempotencyRecord | null> {
   if (!idempotency) return null
-  const record = await rememberedAnswer(store, org_id, idempotency.key, idempotency.route)
+  const sender = idempotency.org_id ?? org_id
+  const record = await rememberedAnswer(store, sender, idempotency.key, idempotency.route)
   if (record && record.fingerprint !== idempotency.fingerprint) {
     const detail = `Idempotency-Key ${idempotency.key} was used with another body within 24 hours.`
     throw new ApiError('idempotency_conflict', detail)
   }
   return record ?? null
+}
+
+/**
+ * Statements that follow the door's in the same transaction and keep its answer in another organization: the one that
+ * asked for the write. A key that is taken there undoes the write.
+ */
+export function rememberIn(org_id: number, record: IdempotencyRecord, at: Date): Statement[] {
+  const { key, route, fingerprint, status, headers, body } = record
+  return [
+    { sql: 'select app.set_org($1::bigint)', params: [org_id] },
+    {
+      sql: `insert into idempotency (org_id, key, route, fingerprint, status, headers, body, at)
+        values ($1::bigint, $2::text, $3::text, $4::text, $5::integer, $6::jsonb, $7::text, $8::timestamptz)`,
+      params: [
+        org_id,
+        key,
+        route,
+        fingerprint,
+        status,
+        JSON.stringify(headers),
+        body,
+        at.toISOString(),
+      ],
+    },
+  ]
 }
 
 /** The stored answer of an idempotency key, if there is one. */

@@ -31,6 +31,7 @@ export function decodeCursor(
   hash: string,
   cursor: string,
   now: number,
+  ttl_s = CURSOR_TTL_S,
 ): CursorValues {
   const [payload = '', signature = ''] = cursor.split('.')
   const expected = Buffer.from(sign(secret, payload))
@@ -52,7 +53,7 @@ export function decodeCursor(
       'cursor belongs to another list, filter or sort; send the same query or start again without it.',
     )
   }
-  if (now / 1_000 - issued > CURSOR_TTL_S) {
+  if (now / 1_000 - issued > ttl_s) {
     throw new ApiError('cursor_expired', 'cursor is older than 24 hours; start again without it.')
   }
   return values

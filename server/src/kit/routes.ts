@@ -135,7 +135,9 @@ export async function sendObject(
   const stored = await get(store, caller.org_id, resource, id)
   const etag = etagOf(stored.version)
   reply.header('etag', etag)
-  if (reply.request.headers['if-none-match']?.split(/,\s*/).includes(etag))
+  // What other objects add (rollups, expanded ones) changes without a new version of this one.
+  const alone = shape.expand.length === 0 && !shape.include.has('rollups')
+  if (alone && reply.request.headers['if-none-match']?.split(/,\s*/).includes(etag))
     return reply.code(304).send()
   if (model === 'v1' && isPlain(shape)) return reply.type(JSON_TYPE).send(stored.body)
   return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)

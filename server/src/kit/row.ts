@@ -1,5 +1,6 @@
 /** Rows between the three forms they take: what a client sends, the JSON clients see, the columns PostgreSQL filters. */
 import { formatDecimal, parseDecimal } from './decimal.ts'
+import { isDeepStrictEqual } from 'node:util'
 import type { ColumnType, Field, Fields } from './field.ts'
 import { idDigits } from './ids.ts'
 import { allFields } from './resource.ts'
@@ -62,11 +63,11 @@ export function complete(fields: Fields, values: Row): Row {
   return row
 }
 
-/** Two values in stored form are the same claim. */
+/** Two values in stored form are the same claim; jsonb may have put their keys in another order. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  return JSON.stringify(a) === JSON.stringify(b)
+  return isDeepStrictEqual(a, b)
 }
 
 /** The JSON text of a row, its fields in declared order. Rendered once, at write. */
@@ -82,21 +83,23 @@ export function factNames(resource: Resource): string[] {
   )
 }
 
-/** The claimable values of a row; nulls left out unless `before` had a value there. */
+/** The claimable values of a row that differ from `before`; of a new one, those that say something. */
 export function changedFacts(resource: Resource, after: Row, before: Row | null): Row {
   const changed: Row = {}
+  const fields = allFields(resource)
   for (const name of factNames(resource)) {
     const value = after[name] ?? null
     const old = before?.[name] ?? null
     if (sameValue(value, old)) continue
-    if (before === null && isEmpty(value)) continue
+    if (before === null && isUnsaid(fields[name] as Field, value)) continue
     changed[name] = value
   }
   return changed
 }
 
-function isEmpty(value: unknown): boolean {
-  return value === null || (Array.isArray(value) && value.length === 0)
+/** Null, or the empty list that a field has from the start. Elsewhere an empty list is a claim: there are none. */
+function isUnsaid(field: Field, value: unknown): boolean {
+  return value === null || (Array.isArray(field.initial) && sameValue(value, field.initial))
 }
 
 /** Names of the fields whose value differs, bookkeeping left out. */

@@ -74,6 +74,15 @@ export function fold(
   return { values, winners, present, deleted }
 }
 
+/** Per attribute, the claims that hold at `at`: one per source that says anything of it. */
+export function liveClaims<A extends Assertion>(
+  assertions: readonly A[],
+  at: number,
+): Map<string, A[]> {
+  const past = assertions.filter((a) => a.valid_from <= at).sort(byTime)
+  return candidates(past, at, true) as Map<string, A[]>
+}
+
 /** Per attribute, the claim of each source that holds at `at`. */
 function candidates(
   past: readonly Assertion[],

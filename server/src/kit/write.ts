@@ -7,7 +7,8 @@ import { ApiError, invalid } from './errors.ts'
 import { nullable } from './field.ts'
 import type { Field, JsonSchema } from './field.ts'
 import { assertionsOf, foldedRow, ranksOf } from './history.ts'
-import { earlierAnswer } from './idempotency.ts'
+import { earlierAnswer, rememberIn } from './idempotency.ts'
+import type { IdempotencyRequest } from './idempotency.ts'
 import { idDigits, publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
@@ -35,7 +36,7 @@ export interface WriteRequest {
   /** Valid time of the claims; now unless the data itself says when it became true. */
   valid_from?: number
   /** Sent with a POST: the answer, of a change with this status, is stored with the write and given again to a repeat. */
-  idempotency?: { key: string; route: string; fingerprint: string; status?: number } | undefined
+  idempotency?: IdempotencyRequest | undefined
 }
 
 export interface Outcome {
@@ -297,17 +298,22 @@ async function passDoor(
   answer: Answer | null,
 ): Promise<Outcome> {
   const ids = references.map(({ target, id }) => ({ target, id: digitsOf(id) }))
+  const { idempotency } = request
+  const record = idempotency && answer ? { ...idempotency, ...answer } : undefined
+  const sender = record?.org_id
   const context: WriteContext = {
     org_id: request.org_id,
     actor: request.actor,
     source_id: request.source_id ?? API_SOURCE,
     at,
     references: ids,
-    idempotency: request.idempotency && answer ? { ...request.idempotency, ...answer } : undefined,
+    idempotency: sender === undefined ? record : undefined,
   }
   let written: Written
   try {
-    const [rows] = await store.db.fly(request.org_id, [writeStatement(resource, [change], context)])
+    const statement = writeStatement(resource, [change], context)
+    const others = record && sender !== undefined ? rememberIn(sender, record, at) : []
+    const [rows] = await store.db.fly(request.org_id, [statement, ...others])
     written = readWritten(rows ?? [])
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== '23505') throw error

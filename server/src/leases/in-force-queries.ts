@@ -33,7 +33,7 @@ export function contractsSql(which: string, parts: readonly Part[] = ['premises'
   // One list is taken from the body without taking the whole apart.
   const source =
     parts.length === 1
-      ? `(select l.body::json -> '${only}' as ${only})`
+      ? `(select (l.body::json ->> '${only}')::json as ${only})`
       : `json_to_record(l.body::json)`
   const columns = parts.map((name) => `${name} json`).join(', ')
   return `day as (

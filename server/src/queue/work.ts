@@ -18,6 +18,7 @@ export function startWork(
   data_dir: string,
   log: (message: string) => void,
 ): () => Promise<void> {
+  const storage = storageOf(config)
   const loops = [
     loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
     loop('jobs', log, async () => await workOnJob(db, data_dir, log)),
@@ -30,12 +31,13 @@ export function startWork(
       return 10 * 60 * 1_000
     }),
     loop('uploads', log, async () => {
-      await sweepOrphans(storageOf(config), db)
+      await sweepOrphans(storage, db)
       return 60 * 60 * 1_000
     }),
   ]
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
+    await storage.close()
   }
 }
 

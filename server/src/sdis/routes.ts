@@ -5,9 +5,8 @@ import type { FormPart } from '../documents/upload.ts'
 import { ApiError, invalid } from '../kit/errors.ts'
 import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
-import { decodeCursor, encodeCursor, queryHash } from '../kit/page.ts'
+import { paging } from '../kit/paging.ts'
 import { idempotencyKey, JSON_TYPE, sendPage } from '../kit/routes.ts'
-import type { Row } from '../kit/resource.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import { readAdapter } from './adapter.ts'
@@ -54,7 +53,7 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
   app.get<PageQuery>('/sdis/jobs', docs.listJobs, async (request, reply) => {
     const { org_id } = request.caller
     const { limit, cursor, state = null } = request.query
-    const page = paging(app, ['jobs', state ?? ''], cursor)
+    const page = paging(app.store, ['jobs', state ?? ''], cursor)
     const jobs = await listJobs(app.db, org_id, { state, before: page.after, limit: limit + 1 })
     return sendPage(
       reply,
@@ -74,7 +73,7 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
       const id = pathId('job', request.params.id)
       await getJob(app.db, org_id, id)
       const { limit, cursor } = request.query
-      const page = paging(app, ['errors', String(id)], cursor)
+      const page = paging(app.store, ['errors', String(id)], cursor)
       const rows = await listErrors(app.db, org_id, id, page.after ?? 0, limit + 1)
       return sendPage(
         reply,
@@ -95,7 +94,7 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
       const id = pathId('job', request.params.id)
       await getJob(app.db, org_id, id)
       const { limit, cursor } = request.query
-      const page = paging(app, ['facts', String(id)], cursor)
+      const page = paging(app.store, ['facts', String(id)], cursor)
       const facts = await factsOfJob(app.store, org_id, id, page.values, limit + 1)
       return sendPage(
         reply,
@@ -182,42 +181,5 @@ async function createJob(
   } catch (error) {
     await spool.drop(key)
     throw error
-  }
-}
-
-interface Paging {
-  /** The number the cursor stands at. */
-  after: number | null
-  values: string | null
-  of: (
-    rows: Row[],
-    limit: number,
-    position: (row: Row, i: number) => string,
-  ) => {
-    data: Row[]
-    has_more: boolean
-    next_cursor: string | null
-    total_count: null
-  }
-}
-
-/** Paging of lists that are no resources: one signed position in a list that the cursor is bound to. */
-function paging(app: FastifyInstance, list: readonly string[], cursor: string | undefined): Paging {
-  const { secret } = app.store
-  const hash = queryHash(list)
-  const [values = null] = cursor ? decodeCursor(secret, hash, cursor, Date.now()) : []
-  return {
-    after: values === null ? null : Number(values),
-    values,
-    of: (rows, limit, position) => {
-      const has_more = rows.length > limit
-      const data = rows.slice(0, limit)
-      const last = data.at(-1)
-      const next_cursor =
-        has_more && last
-          ? encodeCursor(secret, hash, [position(last, limit - 1)], Date.now())
-          : null
-      return { data, has_more, next_cursor, total_count: null }
-    },
   }
 }

@@ -20,7 +20,7 @@ const which = `l.property_id in (
 
 const SQL = `with ${contractsSql(which)}, ${HOLDINGS},
   wanted as (
-    select s.id, s.building_id, s.availability_type, s.body::json -> 'floor_ids' as floor_ids
+    select s.id, s.building_id, s.availability_type, (s.body::json ->> 'floor_ids')::json as floor_ids
     from space s where s.org_id = $1::bigint and s.id = any($2::bigint[])
   ), taken as (
     select w.id as space_id, h.lease_id, h.is_sublease, h.held, h.begin_date

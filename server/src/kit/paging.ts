@@ -1,0 +1,45 @@
+/** Paging of lists that are no resources: logs, feeds, jobs. */
+import { decodeCursor, encodeCursor, queryHash } from './page.ts'
+import type { Row } from './resource.ts'
+import type { Store } from './store.ts'
+
+export interface Paging {
+  /** The number the cursor stands at. */
+  after: number | null
+  values: string | null
+  of: (
+    rows: Row[],
+    limit: number,
+    position: (row: Row, i: number) => string,
+  ) => {
+    data: Row[]
+    has_more: boolean
+    next_cursor: string | null
+    total_count: null
+  }
+}
+
+/** One signed position in a list that the cursor is bound to. */
+export function paging(
+  store: Pick<Store, 'secret'>,
+  list: readonly string[],
+  cursor: string | undefined,
+): Paging {
+  const { secret } = store
+  const hash = queryHash(list)
+  const [values = null] = cursor ? decodeCursor(secret, hash, cursor, Date.now()) : []
+  return {
+    after: values === null ? null : Number(values),
+    values,
+    of: (rows, limit, position) => {
+      const has_more = rows.length > limit
+      const data = rows.slice(0, limit)
+      const last = data.at(-1)
+      const next_cursor =
+        has_more && last
+          ? encodeCursor(secret, hash, [position(last, limit - 1)], Date.now())
+          : null
+      return { data, has_more, next_cursor, total_count: null }
+    },
+  }
+}
