@@ -1,6 +1,6 @@
 /** The whole HTTP pipeline: what a request passes, in order. */
 import { randomBytes } from 'node:crypto'
-import Fastify from 'fastify'
+import Fastify, { LogController } from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
@@ -16,6 +16,7 @@ import { invalid } from './kit/errors.ts'
 import type { JsonSchema } from './kit/field.ts'
 import { validate } from './kit/validate.ts'
 import { registry } from './resources.ts'
+import { tags } from './tags.ts'
 
 /** Largest JSON body, in bytes. Files have limits of their own. */
 const BODY_MAX = 1024 * 1024
@@ -29,7 +30,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
       level: config.GRID_LOG,
       redact: ['req.headers["x-api-key"]', 'req.headers.authorization'],
     },
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => prefix + (serial++).toString(36).padStart(6, '0'),
     routerOptions: { maxParamLength: 200 },
     forceCloseConnections: 'idle',
@@ -72,7 +73,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   limits(app)
   requestLog(app, log)
   errors(app)
-  openapi(app)
+  openapi(app, tags)
   await app.register(
     async (api) => {
       for (const feature of features) await feature(api)
@@ -83,7 +84,8 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.addHook('onClose', async () => {
     clearInterval(touch)
     await log.flush()
-    await touchKeys(db, keys)
+    // A service that lost its database still stops in order.
+    await touchKeys(db, keys).catch(() => {})
   })
   return app
 }

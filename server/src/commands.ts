@@ -1,15 +1,20 @@
 /** What `grid` can do. Each command reads the settings, opens what it needs and closes it again. */
 import { writeFile } from 'node:fs/promises'
 import type { ParseArgsConfig } from 'node:util'
-import { buildApp } from './app.ts'
 import { boot } from './boot.ts'
 import type { Booted } from './boot.ts'
 import { readConfig } from './config.ts'
 import type { Config } from './config.ts'
+import { DEMO_SEED, demoStart, seedDemo } from './demo/seed.ts'
+import { isSize } from './demo/sites.ts'
+import { leaseCounts, summarise, summaryTable } from './demo/summary.ts'
+import { storageOf } from './documents/storage.ts'
 import { readKeys } from './first-start.ts'
+import { openapiText } from './generated.ts'
 import { createKey, listKeys, revokeKey } from './keys/service.ts'
 import { idDigits } from './kit/ids.ts'
 import { ALL_SCOPES, isScope } from './kit/scopes.ts'
+import { bareStore } from './organizations/service.ts'
 import { serve } from './serve.ts'
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -85,19 +90,22 @@ export const commands: Record<string, Command> = {
         print(`${text} is revoked.`)
       }),
   },
+  seed: {
+    summary: 'Write the demo portfolio into an organization that has no property yet.',
+    usage: '[--size s|m|l] [--seed 1] [--org org_1]',
+    options: { size: { type: 'string' }, seed: { type: 'string' }, org: { type: 'string' } },
+    run: async (values) => withDatabase(async (booted) => seed(booted, values)),
+  },
   openapi: {
     summary: 'Write the OpenAPI document to a file or standard output.',
     usage: '[FILE]',
     options: {},
-    run: async (_values, [file]) =>
-      await withDatabase(async ({ db }) => {
-        const app = await buildApp(settings(), db)
-        await app.ready()
-        const text = `${app.openapi()}\n`
-        if (file) await writeFile(file, text)
-        else process.stdout.write(text)
-        await app.close()
-      }),
+    run: async (_values, [file]) => {
+      const text = `${await openapiText()}\n`
+      if (file) await writeFile(file, text)
+      else process.stdout.write(text)
+      return 0
+    },
   },
 }
 
@@ -139,6 +147,35 @@ async function keysCreate(booted: Booted, values: Values): Promise<void> {
     expires_at,
   })
   print(`${key.id}\n${key.text}`)
+}
+
+async function seed(booted: Booted, values: Values): Promise<void> {
+  const { db } = booted
+  const org_id = await orgOf(booted, values)
+  const { size = 'm', seed: text = String(DEMO_SEED) } = values
+  if (!isSize(size)) throw new Error(`--size takes s, m or l, got '${String(size)}'`)
+  const number = Number(text)
+  if (!Number.isSafeInteger(number)) throw new Error('--seed takes a whole number')
+  const [row] = await db.query<{ time_zone: string }>(
+    org_id,
+    'select time_zone from organization where org_id = $1 and id = $1',
+    [org_id],
+  )
+  if (!row) throw new Error(`organization org_${org_id} does not exist`)
+  const start = demoStart(row.time_zone)
+  const storage = storageOf(settings())
+  try {
+    const began = performance.now()
+    const written = await seedDemo(bareStore(db), storage, org_id, { seed: number, size, start })
+    const seconds = ((performance.now() - began) / 1_000).toFixed(1)
+    const counts = Object.entries(written).map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}`)
+    print(`wrote ${counts.join(', ')} in ${seconds} s\n`)
+    print(summaryTable(await summarise(db, org_id, start)))
+    const leases = await leaseCounts(db, org_id)
+    print(`\nleases: ${leases.map(({ status, leases: n }) => `${n} ${status}`).join(', ')}`)
+  } finally {
+    await storage.close()
+  }
 }
 
 /** The organization named by --org, else the one of keys.json. */

@@ -11,6 +11,7 @@ import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
+import { callbackify } from 'node:util'
 import { Agent, buildConnector, request } from 'undici'
 import { isOperatorAddress, isPublicAddress } from './addresses.ts'
 
@@ -123,18 +124,18 @@ export class Egress {
   /** A lookup that knows only allowed addresses. */
   private lookup(allowed: (address: string) => boolean): LookupFunction {
     const resolve = this.options.resolve ?? (async (name) => await lookup(name, { all: true }))
-    return (hostname, options, done) => {
-      resolve(hostname).then(
-        (found) => {
-          const kept = found.filter(({ address }) => allowed(address))
-          const [first] = kept
-          if (!first) return done(blocked(hostname), '')
-          if (options.all) return done(null, kept)
-          done(null, first.address, first.family)
-        },
-        (error: Error) => done(error, ''),
-      )
-    }
+    const filtered = callbackify(async (hostname: string) => {
+      const kept = (await resolve(hostname)).filter(({ address }) => allowed(address))
+      if (kept.length === 0) throw blocked(hostname)
+      return kept
+    })
+    return (hostname, options, done) =>
+      filtered(hostname, (error, kept) => {
+        const [first] = kept ?? []
+        if (error || !first) done(error, '')
+        else if (options.all) done(null, kept)
+        else done(null, first.address, first.family)
+      })
   }
 }
 

@@ -10,6 +10,7 @@ import { gridRoutes } from './grid/routes.ts'
 import type { Rollup } from './kit/store.ts'
 import { leaseRollup } from './leases/rollups.ts'
 import { leaseRoutes } from './leases/routes.ts'
+import { organizationRoutes } from './organizations/routes.ts'
 import { partyRollup } from './parties/rollups.ts'
 import { partyRoutes } from './parties/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
@@ -22,6 +23,7 @@ import { workOrderRollup } from './work-orders/rollups.ts'
 import { workOrderRoutes } from './work-orders/routes.ts'
 
 export const features: readonly ((app: FastifyInstance) => void | Promise<void>)[] = [
+  organizationRoutes,
   partyRoutes,
   propertyRoutes,
   buildingRoutes,

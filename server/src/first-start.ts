@@ -3,6 +3,8 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
+import { DEMO_SEED, demoStart, seedDemo } from './demo/seed.ts'
+import { storageOf } from './documents/storage.ts'
 import { createKey } from './keys/service.ts'
 import { publicId } from './kit/ids.ts'
 import { ALL_SCOPES } from './kit/scopes.ts'
@@ -39,8 +41,9 @@ export async function readKeys(data_dir: string): Promise<KeysFile | null> {
 }
 
 /**
- * Creates the demo organization, its sandbox and a key for each, unless keys were written before. The file is written
- * last and by rename: a start that is killed midway leaves no file, and the next start makes new organizations.
+ * Creates the demo organization, its sandbox, what is in them and a key for each, unless keys were written before. The
+ * file is written last and by rename: a start that is killed midway leaves no file, and the next start makes new
+ * organizations.
  */
 export async function firstStart(
   config: Config,
@@ -65,6 +68,7 @@ export async function firstStart(
     { ...DEFAULTS, name: `${name} (sandbox)`, slug: 'meridian-sandbox', kind: 'owner' },
     { plan: 'enterprise', environment: 'sandbox', parent_organization_id: parent },
   )
+  await seedBoth(config, db, production.id, sandbox.id)
   const live = await createKey(db, production.id, {
     name: 'First key',
     scopes: ALL_SCOPES,
@@ -81,4 +85,20 @@ export async function firstStart(
   })
   await rename(`${keysPath(data_dir)}.new`, keysPath(data_dir))
   return keys
+}
+
+/** The demo portfolio for the live organization, and a small one to try things out on for its sandbox. */
+async function seedBoth(config: Config, db: Db, live: number, sandbox: number): Promise<void> {
+  if (config.GRID_DEMO === 'none') return
+  const storage = storageOf(config)
+  const start = demoStart(DEFAULTS.time_zone)
+  try {
+    const store = bareStore(db)
+    await Promise.all([
+      seedDemo(store, storage, live, { seed: DEMO_SEED, size: config.GRID_DEMO, start }),
+      seedDemo(store, storage, sandbox, { seed: DEMO_SEED + 1, size: 's', start }),
+    ])
+  } finally {
+    await storage.close()
+  }
 }

@@ -8,6 +8,7 @@ import { publicId } from '../src/kit/ids.ts'
 import type { Resource, Row } from '../src/kit/resource.ts'
 import { columns, columnValue, searchText } from '../src/kit/row.ts'
 import type { Column } from '../src/kit/row.ts'
+import type { Folded } from '../src/kit/timeline.ts'
 import type { OrgDb } from '../src/kit/types.ts'
 import { resources } from '../src/resources.ts'
 import { owner } from './grid.ts'
@@ -21,7 +22,7 @@ interface Stored {
 
 interface EventRow {
   object_id: string
-  object_type: string
+  at: Date
   version: number
   tx_id: string
   n: number
@@ -47,7 +48,7 @@ export async function checkOrganization(org_id: number, given?: Client): Promise
     return [
       ...rows.flatMap(columnFaults),
       ...rows.flatMap((row) => claimFaults(row, known.get(row.id) ?? [], ranks)),
-      ...(await eventFaults(client, org_id, rows)),
+      ...(await eventFaults(client, org_id, rows, known, ranks)),
       ...(await transactionFaults(client, org_id)),
       ...(await keyFaults(client, org_id, rows)),
       ...(await orphans(client, org_id, new Set(ids))),
@@ -130,20 +131,10 @@ function columnFaults(row: Stored): string[] {
 
 function sameCell(column: Column, cell: string | null, value: unknown): boolean {
   if (cell === null || value === null) return cell === null && value === null
-  switch (column.type) {
-    case 'numeric':
-      return parseDecimal(cell, 20) === parseDecimal(value, 20)
-    case 'timestamptz':
-      return sameInstant(cell, value)
-    case 'text[]':
-      return isDeepStrictEqual(JSON.parse(cell), value)
-    case 'text':
-    case 'bigint':
-    case 'integer':
-    case 'boolean':
-    case 'date':
-      return cell === String(value)
-  }
+  if (column.type === 'numeric') return parseDecimal(cell, 20) === parseDecimal(value, 20)
+  if (column.type === 'timestamptz') return sameInstant(cell, value)
+  if (column.type === 'text[]') return isDeepStrictEqual(JSON.parse(cell), value)
+  return cell === String(value as string | number | boolean)
 }
 
 function sameInstant(cell: string | null, value: unknown): boolean {
@@ -151,16 +142,10 @@ function sameInstant(cell: string | null, value: unknown): boolean {
   return new Date(cell).toISOString() === value
 }
 
-/** The row must be what its claims fold to now; what is derived is derived again. */
-function claimFaults(row: Stored, known: Known[], ranks: Map<number, Source>): string[] {
-  const { resource, body } = row
-  const { row: made, folded } = foldedRow(resource, body, known, ranks, Date.now())
-  const faults = [...new Set([...Object.keys(made), ...Object.keys(body)])]
-    .filter((name) => !isDeepStrictEqual(made[name], body[name]))
-    .map(
-      (name) =>
-        `${label(row)}: ${name} is ${JSON.stringify(body[name])}, its claims say ${JSON.stringify(made[name])}`,
-    )
+/** The row must be what its claims fold to now. */
+function claimFaults(row: Stored, known: readonly Known[], ranks: Map<number, Source>): string[] {
+  const { body } = row
+  const { folded, faults } = foldFaults(row, body, known, ranks, Date.now())
   if (folded.deleted !== (body['deleted_at'] !== null))
     faults.push(`${label(row)}: deletion is not claimed`)
   if (folded.present === (body['archived_at'] !== null))
@@ -168,14 +153,39 @@ function claimFaults(row: Stored, known: Known[], ranks: Map<number, Source>): s
   return faults
 }
 
-/** Versions 1 to n, each with one event and one audit entry; the last event shows the row as it is. */
+/** Where a state of the row is not what these claims say of that time; what is derived is derived again. */
+function foldFaults(
+  row: Stored,
+  body: Row,
+  claims: readonly Known[],
+  ranks: Map<number, Source>,
+  at: number,
+): { folded: Folded; faults: string[] } {
+  const { row: made, folded } = foldedRow(row.resource, body, claims, ranks, at)
+  const names = [...new Set([...Object.keys(made), ...Object.keys(body)])]
+  const faults = names
+    .filter((name) => !isDeepStrictEqual(made[name], body[name]))
+    .map((name) => `${label(row)} v${String(body['version'])}: ${differing(name, body, made)}`)
+  return { folded, faults }
+}
+
+function differing(name: string, body: Row, made: Row): string {
+  return `${name} is ${JSON.stringify(body[name])}, its claims say ${JSON.stringify(made[name])}`
+}
+
+/**
+ * Versions 1 to n, each with one event and one audit entry; the last event shows the row as it is, and every event what
+ * the claims known by then say of that moment.
+ */
 async function eventFaults(
   client: Client,
   org_id: number,
   rows: readonly Stored[],
+  known: ReadonlyMap<number, Known[]>,
+  ranks: Map<number, Source>,
 ): Promise<string[]> {
   const sql = (table: string, columns: string): string =>
-    `select object_id, object_type, version, tx_id, n, ${columns} from ${table} where org_id = $1 order by version`
+    `select object_id, version, tx_id, n, at, ${columns} from ${table} where org_id = $1 order by version`
   const events = await client.query<EventRow>(sql('event', 'operation, body'), [org_id])
   const audit = await client.query<EventRow>(sql('audit_entry', 'action as operation'), [org_id])
   const eventsOf = Map.groupBy(events.rows, (event) => Number(event.object_id))
@@ -199,7 +209,16 @@ async function eventFaults(
     const last = told.at(-1)?.body
     if (last && !isDeepStrictEqual(JSON.parse(last), row.body))
       faults.push(`${label(row)}: its last event shows another state`)
-    return faults
+    const claims = known.get(row.id) ?? []
+    return [
+      ...faults,
+      ...told.flatMap(({ body, tx_id, at }) => {
+        const then = claims.filter((claim) => claim.tx_id <= Number(tx_id))
+        return body
+          ? foldFaults(row, JSON.parse(body) as Row, then, ranks, at.getTime()).faults
+          : []
+      }),
+    ]
   })
 }
 

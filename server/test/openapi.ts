@@ -32,12 +32,15 @@ export interface Operation {
 
 interface Document {
   paths: Record<string, Record<string, RawOperation>>
-  components: { schemas: Record<string, Schema> }
+  components: {
+    schemas: Record<string, Schema>
+    parameters: Record<string, Operation['parameters'][number]>
+  }
 }
 
 interface RawOperation {
   'x-grid-scope': string
-  parameters?: Operation['parameters']
+  parameters?: (Operation['parameters'][number] & { $ref?: string })[]
   requestBody?: { content: Operation['bodies'] }
   responses: Record<string, unknown>
 }
@@ -51,7 +54,10 @@ export const operations: Operation[] = Object.entries(document.paths).flatMap(([
     method: method.toUpperCase(),
     path,
     scope: raw['x-grid-scope'],
-    parameters: raw.parameters ?? [],
+    parameters: (raw.parameters ?? []).map((parameter) => {
+      const shared = parameter.$ref?.slice('#/components/parameters/'.length)
+      return shared ? (document.components.parameters[shared] as typeof parameter) : parameter
+    }),
     bodies: raw.requestBody?.content ?? {},
     responses: raw.responses,
   })),
@@ -69,8 +75,9 @@ export function pathOf(
   })
 }
 
-/** The id of the given prefix, or one that does not exist. */
+/** The id of the given prefix, or one that does not exist; any object's where no prefix is asked for. */
 export function idWith(ids: Ids, prefix: string): string {
+  if (prefix === '') return ids['lease'] as string
   return Object.values(ids).find((id) => id.startsWith(`${prefix}_`)) ?? `${prefix}_999999999`
 }
 
@@ -102,7 +109,7 @@ function resolve(ref: string): Schema {
 
 const ajv = new Ajv2020({ strict: false, allErrors: true })
 addFormats.default(ajv)
-ajv.addSchema(document as object, 'api')
+ajv.addSchema(document, 'api')
 const validators = new Map<string, ValidateFunction>()
 
 /** What is wrong with an answer, as the document tells it: its status, its type or its body. Empty when all is well. */

@@ -330,4 +330,23 @@ describe('many at once', () => {
       answers.map((_, i) => i + 2),
     )
   })
+
+  it('no object is deleted under one that is being made to refer to it', async () => {
+    const party = resources.find(({ name }) => name === 'party') as Resource
+    const contact = resources.find(({ name }) => name === 'contact') as Resource
+    const outcomes = await Promise.all(
+      Array.from({ length: 60 }, async (_, i) => {
+        const { id } = await made(party)
+        const body = { ...sampleOf(contact, ids), party_id: id }
+        const wait = async (): Promise<void> =>
+          await new Promise((resolve) => setTimeout(resolve, i % 4))
+        const [deleted, child] = await Promise.all([
+          wait().then(async () => await client.delete(`/parties/${id}`)),
+          client.post('/contacts', body),
+        ])
+        return `${deleted.status} ${child.status}`
+      }),
+    )
+    for (const outcome of outcomes) expect(['204 422', '409 201']).toContain(outcome)
+  })
 })

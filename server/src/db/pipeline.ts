@@ -150,7 +150,11 @@ export class Pipeline {
     if (this.closed) throw new Error('the database connections are closed')
     const pending = this.opening.get(slot)
     if (pending) return await pending
-    const opening = Line.open(this.config).finally(() => this.opening.delete(slot))
+    const opening = Line.open(this.config)
+      .catch((cause: Error) => {
+        throw new Error(`the database connections cannot be opened: ${cause.message}`, { cause })
+      })
+      .finally(() => this.opening.delete(slot))
     this.opening.set(slot, opening)
     const line = await opening
     this.lines[slot] = line
@@ -199,8 +203,10 @@ class Line {
     const opened = new Line(client, stream)
     if (stream === socket) line = opened
     else stream.on('data', (chunk: Buffer) => opened.read(chunk))
-    stream.on('close', () => opened.fail(new Error('the database closed the connection')))
-    client.on('error', (error) => opened.fail(error))
+    const lost = (cause?: Error): void =>
+      opened.fail(new Error('the database closed the connection', { cause }))
+    stream.on('close', () => lost())
+    client.on('error', lost)
     return opened
   }
 

@@ -8,27 +8,33 @@ export function addDays(date: string, days: number): string {
 
 /** The same day of another month, or that month's last day when it is shorter. */
 export function addMonths(date: string, months: number): string {
-  const day = Number(date.slice(8))
-  const first = firstOfMonth(date, months)
-  const last = Number(monthEnd(first).slice(8))
-  return `${first.slice(0, 8)}${String(Math.min(day, last)).padStart(2, '0')}`
+  const [year, month] = monthAfter(date, months)
+  return written(year, month, Math.min(Number(date.slice(8)), lastDay(year, month)))
 }
 
 /** The first day of the month, or of one `months` later. */
 export function firstOfMonth(date: string, months = 0): string {
-  return dateOf(Date.UTC(Number(date.slice(0, 4)), Number(date.slice(5, 7)) - 1 + months, 1))
+  return written(...monthAfter(date, months), 1)
 }
 
 /** The last day of the month, or of one `months` later. */
 export function monthEnd(date: string, months = 0): string {
-  return addDays(firstOfMonth(date, months + 1), -1)
+  const [year, month] = monthAfter(date, months)
+  return written(year, month, lastDay(year, month))
 }
 
-/** Whole and begun months from one date to another, as a number; negative when `to` comes first. */
-export function monthsBetween(from: string, to: string): number {
-  const years = Number(to.slice(0, 4)) - Number(from.slice(0, 4))
-  const months = Number(to.slice(5, 7)) - Number(from.slice(5, 7))
-  return years * 12 + months + (Number(to.slice(8)) - Number(from.slice(8))) / 30.44
+function monthAfter(date: string, months: number): [year: number, month: number] {
+  const count = yearOf(date) * 12 + Number(date.slice(5, 7)) - 1 + months
+  return [Math.floor(count / 12), (count % 12) + 1]
+}
+
+function lastDay(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28
+  return [4, 6, 9, 11].includes(month) ? 30 : 31
+}
+
+function written(year: number, month: number, day: number): string {
+  return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`
 }
 
 export function daysBetween(from: string, to: string): number {

@@ -59,7 +59,7 @@ function renewalOption(state: LeaseState): Row {
       ] as const)
   const notice_end_date = addMonths(end, -close)
   const isAnchor = lease.premises.some(({ space }) => space.isAnchor)
-  const length = isAnchor ? 60 : own.pick([36, 60, 60, 60])
+  const length = isAnchor || lease.isCliff ? 60 : own.pick([36, 60, 60, 60])
   return {
     option_type: 'renewal',
     holder: 'tenant',

@@ -71,8 +71,8 @@ function statusOn(lease: LeasePlan, day: string, calendar: Calendar): LeaseStatu
     const reached = PROGRESS.filter(
       ([stage, share]) =>
         day >= dayBetween(born, calendar.start, share) &&
-        (stage === status || STAGES.indexOf(stage) < STAGES.indexOf(status)) &&
-        (status !== 'void' || stage === 'void'),
+        (stage === status ||
+          (stage !== 'void' && STAGES.indexOf(stage) < STAGES.indexOf(status))),
     )
     return reached.at(-1)?.[0] ?? 'draft'
   }

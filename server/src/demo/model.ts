@@ -14,6 +14,8 @@ export interface Draft {
   valid_from: number
   /** What changed since, oldest first. */
   later?: readonly { valid_from: number; values: Row }[]
+  /** Pages of lines for the few documents that have a file. */
+  pages?: readonly (readonly string[])[]
 }
 
 /** The day that everything is relative to, and the day before which nothing is told. */

@@ -13,7 +13,7 @@ const SPECULATIVE = ['BB+', 'BB', 'BB', 'BB-', 'B+', 'B'] as const
 /** Chance of an investment-grade rating, and of any other one, from the largest tenants to the smallest. */
 const CREDIT = [
   [0.08, 0.85, 0.12],
-  [0.33, 0.4, 0.3],
+  [0.33, 0.35, 0.35],
   [1, 0.1, 0.31],
 ] as const
 
@@ -33,6 +33,7 @@ export function tenantDrafts(
   const falling = new Set(
     tenants.filter(({ status }) => status === 'active').slice(14, 14 + DETERIORATING),
   )
+  const active = tenants.filter(({ status }) => status === 'active').length
   const parties: Draft[] = []
   const contacts: Draft[] = []
   for (const [rank, tenant] of tenants.entries()) {
@@ -42,7 +43,7 @@ export function tenantDrafts(
       .map(({ terms: [term] }) => term?.known as string)
       .reduce((a, b) => (a < b ? a : b), calendar.start)
     const valid_from = instantOf(since < calendar.base ? calendar.base : addDays(since, -30))
-    const draft = tenantDraft(tenant, held[0], rank / tenants.length, calendar, own)
+    const draft = tenantDraft(tenant, held[0], rank / active, calendar, own)
     if (falling.has(tenant)) fall(draft, calendar)
     parties.push({ ...draft, valid_from })
     contacts.push(...contactsOf(tenant, valid_from, names, own.fork('contacts')))

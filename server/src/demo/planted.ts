@@ -64,8 +64,10 @@ export function plant(
   }
 }
 
-function hasNextStep(lease: LeasePlan, { start }: Calendar): boolean {
+/** With a rise to come, and unchanged over the whole time that is told: a change would be checked and refused. */
+function hasNextStep(lease: LeasePlan, { start, base }: Calendar): boolean {
   const term = lastTerm(lease)
+  if (term.from > base) return false
   const steps = stepsOf(term, 'contract', start)
   return term.growth.method === 'fixed_pct' && steps.filter(({ from }) => from > start).length > 1
 }
@@ -91,13 +93,13 @@ function chooseDuplicates(
 
 /** Other ways in which people write the name. */
 function spellings({ legal_name }: TenantPlan): string[] {
-  const name = displayName(legal_name)
   const variants = [
     legal_name.replace(' & ', ' and '),
     legal_name.replace(/ Inc\.$/, ', Incorporated'),
     legal_name.replace(/ LLC$/, ', L.L.C.'),
     legal_name.replace(/ Corp\.$/, ' Corporation'),
-    name.length > 14 ? legal_name.replace(name, name.toUpperCase()) : legal_name,
+    legal_name.replace(/ PC$/, ', P.C.'),
+    legal_name.replace(/, (?=\w+ &)/, ' '),
   ]
   return variants.filter((variant) => variant !== legal_name)
 }

@@ -63,6 +63,14 @@ export class Random {
     return result
   }
 
+  /** The list in another order in which heavy ones tend to come first. */
+  shuffledBy<T>(list: readonly T[], weight: (item: T) => number): T[] {
+    return list
+      .map((item) => ({ item, key: -Math.log(1 - this.next()) / weight(item) }))
+      .toSorted((a, b) => a.key - b.key)
+      .map(({ item }) => item)
+  }
+
   /**
    * `count` values of a log-normal distribution given by its median and 90th percentile: one from each of `count` equally
    * likely strata, in random order, so that even a small sample has the distribution's shape.

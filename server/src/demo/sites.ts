@@ -5,7 +5,12 @@ import { SITE_WORDS } from './names.ts'
 import type { Random } from './random.ts'
 import type { Segment } from './segments.ts'
 
-export type Size = 's' | 'm' | 'l'
+const SIZES = ['s', 'm', 'l'] as const
+export type Size = (typeof SIZES)[number]
+
+export function isSize(text: unknown): text is Size {
+  return (SIZES as readonly unknown[]).includes(text)
+}
 
 export interface SiteBuilding {
   name: string

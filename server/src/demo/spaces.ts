@@ -15,6 +15,10 @@ const CLIFF_AREA = 140_000
 
 /** From this part of a floor on, a suite takes the floor as a whole. */
 const WHOLE_FLOOR = 0.75
+/** Part of a building that tenants of whole floors have at most, so that every building has small tenants too. */
+const WHOLE_FLOORS_MAX = 0.66
+/** Smallest suite in relation to the median. */
+const SMALLEST = 0.25
 
 /** What one floor, or several floors together, are divided into. */
 interface Piece {
@@ -61,10 +65,12 @@ function sizesFor(
   const median = suite.median * unit
   const p90 = suite.p90 * unit
   const count = Math.max(1, Math.round(area / logNormalMean(median, p90)))
-  const largest = Math.max(...buildings.map((building) => building.area))
+  const biggest = Math.max(...buildings.map((building) => building.area))
+  // Warehouses are let as a whole, other buildings to half at most.
+  const largest = buildings[0]?.site.segment === 'industrial' ? biggest : biggest / 2
   const drawn = random.logNormals(count, median, p90)
   const sizes = drawn
-    .map((size) => Math.min(Math.max(size, median * 0.12), largest))
+    .map((size) => Math.min(Math.max(size, median * SMALLEST), largest))
     .toSorted(descending)
   // The lease that ends next year is the second largest of its kind.
   const fixed = buildings.some(({ site }) => site.code === CLIFF_SITE) ? CLIFF_AREA : 0
@@ -89,7 +95,7 @@ function takeFloors(
     const runs = buildings
       .filter(({ site }) => home === null || site.code === home)
       .flatMap((building) => bestRun(building, room, size))
-      .map((run) => ({ ...run, misfit: run.misfit + random.between(0, 0.05) }))
+      .map((run) => ({ ...run, misfit: run.misfit + random.between(0, 0.1) }))
     const best = runs.toSorted((a, b) => a.misfit - b.misfit)[0]
     if (!best) continue
     sizes.splice(sizes.indexOf(size), 1)
@@ -109,15 +115,21 @@ function bestRun(
   room: ReadonlyMap<FloorPlan, number>,
   size: number,
 ): { floors: FloorPlan[]; misfit: number }[] {
+  const { segment, subtype } = building.site
+  const isUndivided = subtype === 'bulk_distribution' || subtype === 'cold_storage'
+  if (segment === 'retail' || (segment === 'industrial' && !isUndivided)) return []
   const free = leasable(building).filter((floor) => room.get(floor) === floor.area)
   const plate = free.at(-1)?.area ?? 0
   if (plate === 0 || size < plate * WHOLE_FLOOR) return []
   const count = Math.max(1, Math.round(size / plate))
+  const taken = 1 - sum(free.map(({ area }) => area)) / building.area
   for (let top = free.length; top >= count; top--) {
     const floors = free.slice(top - count, top)
     const isUnbroken = (floors.at(-1) as FloorPlan).level - (floors[0] as FloorPlan).level < count
     const area = sum(floors.map((f) => f.area))
-    if (isUnbroken) return [{ floors, misfit: Math.abs(area - size) / size }]
+    const isTooMuch = taken + area / building.area > WHOLE_FLOORS_MAX && !isUndivided
+    // Buildings with few whole floors let come first.
+    if (isUnbroken && !isTooMuch) return [{ floors, misfit: Math.abs(area - size) / size + taken / 2 }]
   }
   return []
 }

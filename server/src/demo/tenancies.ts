@@ -4,7 +4,7 @@ import { sum } from './figures.ts'
 import { areaOf, lastTerm } from './model.ts'
 import type { Calendar, LeasePlan, SpacePlan, TermPlan } from './model.ts'
 import type { Random } from './random.ts'
-import { agreed, anchorGrowth, drawGrowth, rentScale, startRate } from './rents.ts'
+import { agreed, anchorGrowth, drawGrowth, rentScale, rentStart, startRate } from './rents.ts'
 import { EXPIRATIONS_PCT, SEGMENTS } from './segments.ts'
 import type { SegmentTable } from './segments.ts'
 import { CLIFF_SITE } from './sites.ts'
@@ -18,6 +18,18 @@ export const HOLDOVER_PCT = 150
 const EXTENDED = 0.24
 /** Share of the leases that took a neighbouring suite. */
 const EXPANDED = 0.035
+/** Share of the leases whose rent was lowered for a longer term or after a bad year. */
+const MODIFIED = 0.04
+/** Share of the leases with an amendment on something else. */
+const OTHERWISE_AMENDED = 0.3
+
+const OTHER_AMENDMENTS = [
+  'Changes the notice address of the tenant.',
+  'Grants ten more parking passes at the rate of the building.',
+  'Adds a right to a sign on the monument.',
+  'Corrects the description of the premises in Exhibit A.',
+  'Consents to a sublease of a part of the premises.',
+] as const
 
 const ANCHOR_TERMS = [
   [120, 35],
@@ -53,7 +65,7 @@ function nearest(spaces: readonly SpacePlan[], wanted: number, random: Random): 
   for (let attempt = 0; attempt < 60; attempt++) {
     const chosen: SpacePlan[] = []
     let left = wanted
-    for (const space of random.shuffled(spaces)) {
+    for (const space of random.shuffledBy(spaces, ({ area }) => area)) {
       if (space.area > left * 1.02) continue
       chosen.push(space)
       left -= space.area
@@ -83,8 +95,14 @@ export function runningLeases(
   const held = small.slice(open.length).slice(0, Math.round(leases.length * HOLDOVER))
   const dated = leases.filter((lease) => !open.includes(lease) && !held.includes(lease))
   const table = SEGMENTS[(leases[0] as LeasePlan).site.segment]
-  const years = remainingYears(dated, table.walt_years, random)
-  for (const lease of dated) setTerms(lease, years.get(lease) ?? 1, calendar)
+  // Leases that run on have no years left and count all the same.
+  const average = (table.walt_years * sum(leases.map(marketRent))) / sum(dated.map(marketRent))
+  const years = remainingYears(dated, average, random)
+  for (const lease of dated) {
+    setTerms(lease, years.get(lease) ?? 1, calendar)
+    amend(lease, calendar)
+    beginRent(lease, calendar)
+  }
   for (const lease of [...open, ...held]) setRunOn(lease, open.includes(lease), calendar)
   const factor = setRents(leases, table, calendar)
   for (const space of vacant) space.market *= factor
@@ -136,28 +154,23 @@ function remainingYears(
   average: number,
   random: Random,
 ): Map<LeasePlan, number> {
-  const rentOf = ({ premises }: LeasePlan): number =>
-    sum(premises.map(({ space, area }) => space.market * area))
-  const total = sum(leases.map(rentOf))
-  const largest = leases.toSorted((a, b) => rentOf(b) - rentOf(a)).find((l) => !l.isCliff)
-  const order = random.shuffled(leases.filter((l) => l !== largest && !l.isCliff))
+  const total = sum(leases.map(marketRent))
+  const due = sum(EXPIRATIONS_PCT)
+  const missing: number[] = EXPIRATIONS_PCT.map((pct) => (pct / due) * total)
   const years = new Map<LeasePlan, number>()
-  let before = 0
-  const place = (lease: LeasePlan): void => {
-    const rent = rentOf(lease)
-    years.set(lease, yearsAt((before + rent / 2) / total))
-    before += rent
+  // Large leases first: each goes where the most rent is still missing, the largest not into the next years.
+  const bySize = leases.toSorted((a, b) => marketRent(b) - marketRent(a))
+  const cliff = leases.filter((lease) => lease.isCliff)
+  for (const lease of [...cliff, ...bySize.filter((l) => !l.isCliff)]) {
+    const first = lease === bySize[0] ? 6 : 0
+    const choices = missing.map((rent, year) => [year, year < first ? 0 : Math.max(rent, 1) ** 2] as const)
+    const year = lease.isCliff ? 1 : random.weighted(choices)
+    missing[year] = (missing[year] ?? 0) - marketRent(lease)
+    const isLast = year === missing.length - 1
+    years.set(lease, year + random.next() * (isLast ? 6 : 1))
   }
-  // Years come in order of the rent that falls due before: next year's cliff early, the largest lease late.
-  const cliff = leases.find((lease) => lease.isCliff)
-  for (const lease of order) {
-    if (cliff && !years.has(cliff) && before >= total * 0.045) place(cliff)
-    if (largest && !years.has(largest) && before >= total * 0.72) place(largest)
-    place(lease)
-  }
-  for (const lease of [cliff, largest]) if (lease && !years.has(lease)) place(lease)
   for (let round = 0; round < 4; round++) {
-    const mean = sum(leases.map((l) => rentOf(l) * (years.get(l) ?? 0))) / total
+    const mean = sum(leases.map((l) => marketRent(l) * (years.get(l) ?? 0))) / total
     for (const lease of leases) {
       const scaled = ((years.get(lease) ?? 0) * average) / mean
       years.set(lease, lease.isCliff ? 14 / 12 : Math.min(Math.max(scaled, 0.05), 15.5))
@@ -166,20 +179,13 @@ function remainingYears(
   return years
 }
 
-/** Years until the share `p` of the rent has fallen due. */
-function yearsAt(p: number): number {
-  let left = p * sum(EXPIRATIONS_PCT)
-  for (const [year, pct] of EXPIRATIONS_PCT.entries()) {
-    const isLast = year === EXPIRATIONS_PCT.length - 1
-    if (left <= pct || isLast) return year + (left / pct) * (isLast ? 6 : 1)
-    left -= pct
-  }
-  return EXPIRATIONS_PCT.length
+function marketRent({ premises }: LeasePlan): number {
+  return sum(premises.map(({ space, area }) => space.market * area))
 }
 
 function setTerms(lease: LeasePlan, years: number, calendar: Calendar): void {
   const random = lease.random.fork('terms')
-  const months = Math.max(0, Math.floor(years * 12))
+  const months = Math.max(0, Math.round(years * 12 - 0.3))
   const to = monthEnd(calendar.start, lease.isCliff ? 14 : months)
   const terms = lease.premises.some(({ space }) => space.isAnchor)
     ? ANCHOR_TERMS
@@ -195,8 +201,15 @@ function setTerms(lease: LeasePlan, years: number, calendar: Calendar): void {
   }
   // A lease that has begun was signed for longer than it has left.
   const possible = terms.filter(([term]) => term >= months + 2)
-  const length = possible.length > 0 ? random.weighted(possible) : Math.max(months + 2, 180)
+  const length = possible.length > 0 ? random.weighted(possible) : Math.ceil((months + 2) / 12) * 12
   lease.terms = [newTerm(lease, firstOfMonth(to, 1 - length), to)]
+}
+
+/** Most of the leases that have begun are past their free months: of the others, two thirds had fewer of them. */
+function beginRent(lease: LeasePlan, { start }: Calendar): void {
+  const term = lastTerm(lease)
+  if (term.from > start || rentStart(term) <= start || lease.random.fork('free').chance(0.34)) return
+  while (rentStart(term) > start) term.free_months--
 }
 
 /** The original term; signed some months before, with free months at its beginning. */
@@ -241,6 +254,26 @@ function extend(lease: LeasePlan, effective: string, to: string): void {
     free_months,
   })
   lease.amendments.push({ kind: 'extension', effective, executed, title: '' })
+}
+
+/** Amendments that leave the end of the term alone. */
+function amend(lease: LeasePlan, { start }: Calendar): void {
+  const random = lease.random.fork('amend')
+  const first = lease.terms[0] as TermPlan
+  const last = lastTerm(lease)
+  const draw = random.next()
+  const years = Math.floor(daysBetween(first.from, start) / 365.25)
+  if (lease.isCliff || years < 2) return
+  const modified = addMonths(first.from, 12 * random.int(1, years - 1))
+  if (draw < MODIFIED && lease.terms.length === 1 && lease.premises.length === 1) {
+    const executed = addDays(modified, -random.int(5, 40))
+    lease.terms.push({ ...last, type: 'modification', known: modified, from: modified, executed, free_months: 0 })
+    lease.amendments.push({ kind: 'rent_modification', effective: modified, executed, title: '' })
+  } else if (draw > 1 - OTHERWISE_AMENDED) {
+    const effective = addDays(first.from, random.int(90, years * 365))
+    const title = random.pick(OTHER_AMENDMENTS)
+    lease.amendments.push({ kind: 'other', effective, executed: addDays(effective, -random.int(0, 20)), title })
+  }
 }
 
 /** A lease past its end: by agreement from month to month, or against the will of the landlord. */

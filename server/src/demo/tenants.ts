@@ -9,6 +9,9 @@ import { INDUSTRY_SHARES, SEGMENTS } from './segments.ts'
 
 /** Shares of the rent that the ten largest tenants come to together, in percent; the largest has about 6. */
 const MAJOR_SHARES = [6, 4.9, 4.1, 3.6, 3.2, 2.9, 2.7, 2.4, 2.2, 2] as const
+/** Leases by rank for which only such tenants come into question as take that much space. */
+const LARGE = 30
+const RARELY_LARGE: readonly Industry[] = ['education', 'retail', 'engineering', 'food']
 /** Leases that a large tenant has besides its main one, at most. */
 const BRANCHES_MAX = 5
 /** Share of the other leases whose tenant has another one already. */
@@ -87,8 +90,14 @@ export class Tenants {
       Object.entries(INDUSTRY_SHARES).map(([name, pct]) => [name, (pct / 100) * total]),
     )
     const chosen = new Map<LeasePlan, Industry>()
-    for (const lease of ranked) {
-      const possible = industriesOf(lease).map((industry) => {
+    // Warehouses and shops have little choice; offices make up for what is missing then.
+    const isOffice = ({ site }: LeasePlan): boolean => site.segment.endsWith('office')
+    const order = [...ranked.filter((l) => !isOffice(l)), ...ranked.filter(isOffice)]
+    const large = new Set(ranked.slice(0, LARGE))
+    for (const lease of order) {
+      const own = industriesOf(lease)
+      const usual = large.has(lease) ? own.filter((industry) => !RARELY_LARGE.includes(industry)) : own
+      const possible = (usual.length > 0 ? usual : own).map((industry) => {
         const missing = Math.max((left.get(industry) ?? 0) / total, 0.000_5)
         return [industry, missing * missing] as const
       })
@@ -146,7 +155,7 @@ function suits(lease: LeasePlan, industry: Industry): boolean {
 function industriesOf(lease: LeasePlan): Industry[] {
   const space = lease.premises[0]?.space
   const { segment, subtype } = lease.site
-  if (space?.isAnchor) return ['grocery', 'grocery', 'retail']
+  if (space?.isAnchor) return ['grocery', 'retail']
   if (segment === 'medical') return [subtype === 'life_science' ? 'life_science' : 'health']
   if (space?.type === 'retail' && segment !== 'retail') return ['food', 'retail', 'finance']
   if (space?.type === 'manufacturing') return ['manufacturing']

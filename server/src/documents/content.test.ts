@@ -1,4 +1,13 @@
-import fc from 'fast-check'
+import {
+  assert,
+  asyncProperty,
+  integer,
+  oneof,
+  property,
+  string,
+  stringMatching,
+  tuple,
+} from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { grid, newOrganization } from '../../test/grid.ts'
 import { contentAnswer, parseRange } from './content.ts'
@@ -158,9 +167,9 @@ describe('GET /documents/{id}/content', () => {
   test('any range is a slice of the file', async () => {
     const client = await newOrganization()
     const id = await uploaded(client)
-    const place = fc.integer({ min: 0, max: size + 50 })
-    await fc.assert(
-      fc.asyncProperty(place, place, async (start, end) => {
+    const place = integer({ min: 0, max: size + 50 })
+    await assert(
+      asyncProperty(place, place, async (start, end) => {
         const answer = await content(client, id, '', { range: `bytes=${start}-${end}` })
         const good = start <= end && start < size
         expect(answer.status).toBe(good ? 206 : 416)
@@ -207,14 +216,14 @@ test('a download that is broken off stands in the request log', async () => {
 
 describe('parseRange', () => {
   test('gives bytes within the file or refuses, whatever the header', () => {
-    const digits = fc.stringMatching(/^\d{0,30}$/)
-    const header = fc.oneof(
-      fc.tuple(digits, digits).map(([a, b]) => `bytes=${a}-${b}`),
-      fc.string().map((text) => `bytes=${text}`),
-      fc.string(),
+    const digits = stringMatching(/^\d{0,30}$/)
+    const header = oneof(
+      tuple(digits, digits).map(([a, b]) => `bytes=${a}-${b}`),
+      string().map((text) => `bytes=${text}`),
+      string(),
     )
-    fc.assert(
-      fc.property(header, fc.integer({ min: 0, max: 1_000 }), (text, size) => {
+    assert(
+      property(header, integer({ min: 0, max: 1_000 }), (text, size) => {
         const range = parseRange(text, size)
         if (range === null || range === 'unsatisfiable') return
         expect(range.start).toBeGreaterThanOrEqual(0)

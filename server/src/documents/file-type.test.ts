@@ -40,7 +40,7 @@ test.each([
   ['  wide   gap .pdf ', 'wide gap .pdf'],
   ['half\ud800.pdf', 'half.pdf'],
   ['e\u0301.pdf', 'é.pdf'],
-  [`${'x'.repeat(260)}`, 'x'.repeat(255)],
+  ['x'.repeat(260), 'x'.repeat(255)],
   [`${'x'.repeat(250)}😀😀.pdf`, `${'x'.repeat(250)}.pdf`],
 ])('the file name %j becomes %j', (sent, expected) => {
   expect(safeFilename(sent)).toBe(expected)

@@ -1,6 +1,6 @@
 /** Plain fields of a form as the values a JSON body would have. */
 import type { Issue } from '../kit/errors.ts'
-import type { Field, Fields } from '../kit/field.ts'
+import type { Field, FieldKind, Fields } from '../kit/field.ts'
 import type { Row } from '../kit/resource.ts'
 
 /**
@@ -26,27 +26,15 @@ export function formBody(
   return body
 }
 
+/** Kinds whose JSON value is a text. */
+const TEXTS = new Set<FieldKind>(['text', 'date', 'datetime', 'choice', 'reference', 'money'])
+
 function read(field: Field, name: string, value: string, issues: Issue[]): unknown {
-  switch (field.kind) {
-    case 'text':
-    case 'date':
-    case 'datetime':
-    case 'choice':
-    case 'reference':
-    case 'money':
-      return value
-    case 'boolean':
-    case 'integer':
-    case 'number':
-    case 'percent':
-    case 'texts':
-    case 'list':
-    case 'object':
-      try {
-        return JSON.parse(value)
-      } catch {
-        issues.push({ field: name, code: 'invalid_format', message: 'must be written as JSON' })
-        return undefined
-      }
+  if (TEXTS.has(field.kind)) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    issues.push({ field: name, code: 'invalid_format', message: 'must be written as JSON' })
+    return undefined
   }
 }

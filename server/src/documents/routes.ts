@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError, invalid } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { pathId } from '../kit/ids.ts'
-import { decodeCursor, encodeCursor, queryHash } from '../kit/page.ts'
+import { paging } from '../kit/paging.ts'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
 import type { Query } from '../kit/query.ts'
 import type { Row } from '../kit/resource.ts'
@@ -155,16 +155,15 @@ function versionRoutes(app: FastifyInstance): void {
     const id = pathId(document.prefix, request.params.id)
     const query = parsed(request.query, ['limit', 'cursor'])
     const limit = wholeNumber(query, 'limit', LIMIT_MAX) ?? LIMIT_DEFAULT
-    const { secret } = app.store
-    const hash = queryHash(['versions', request.params.id])
-    const cursor = query.get('cursor')
-    const after = cursor ? Number(decodeCursor(secret, hash, cursor, Date.now())[0]) : 0
-    const all = await listVersions(app.store, request.caller.org_id, id)
-    const data = all.slice(after, after + limit)
-    const end = after + data.length
-    const has_more = end < all.length
-    const next_cursor = has_more ? encodeCursor(secret, hash, [String(end)], Date.now()) : null
-    return sendPage(reply, { data, has_more, next_cursor, total_count: null })
+    const page = paging(app.store, ['versions', request.params.id], query.get('cursor'))
+    const versions = await listVersions(app.store, request.caller.org_id, id)
+    // Numbers are counted from 1 without a gap, so the last one shown is also how many were shown.
+    const shown = page.after ?? 0
+    const rows = versions.slice(shown, shown + limit + 1).map((version) => ({ ...version }))
+    return sendPage(
+      reply,
+      page.of(rows, limit, ({ number }) => String(number)),
+    )
   })
 }
 

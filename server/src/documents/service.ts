@@ -291,7 +291,8 @@ function versionsOf(row: Row): Version[] {
   return (row['versions'] ?? []) as Version[]
 }
 
-function versionOf(
+/** The entry of a file that is in storage, for the list of versions of its document. */
+export function versionOf(
   { actor }: WriteRequest,
   key: FileKey,
   file: UploadedFile,
@@ -312,7 +313,7 @@ function versionOf(
 }
 
 /** The read-only fields of a document once a version is its current one. */
-function withVersion(version: Version, before: readonly Version[]): Row {
+export function withVersion(version: Version, before: readonly Version[]): Row {
   const { id, number, filename, content_type, byte_size, sha256 } = version
   return {
     status: 'available',

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import fc from 'fast-check'
+import { assert, asyncProperty, integer } from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { buildApp } from '../app.ts'
 import { grid, newOrganization } from '../../test/grid.ts'
@@ -175,9 +175,9 @@ describe('an upload that is cut off', () => {
     const whole = formBytes(PDF)
     // Only the line break after the closing boundary may be missing.
     const last = whole.length - 3
-    const cuts = fc.integer({ min: 1, max: last })
-    await fc.assert(
-      fc.asyncProperty(cuts, async (length) => {
+    const cuts = integer({ min: 1, max: last })
+    await assert(
+      asyncProperty(cuts, async (length) => {
         const body = whole.subarray(0, length).toString('latin1')
         const answer = await client.post('/documents', body, forms)
         expect(answer).toMatchObject({ status: 400, body: { code: 'bad_request' } })

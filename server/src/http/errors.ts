@@ -59,6 +59,9 @@ export function sendProblem(
     .send(JSON.stringify(body))
 }
 
+/** What the pipeline and the pool say when the database is gone. */
+const LOST = /database (closed|connections)|Connection terminated|ECONNREFUSED/
+
 /** Framework and database errors in our words; anything unknown is a 500 whose cause only the log sees. */
 function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
@@ -82,15 +85,15 @@ function asApiError(error: unknown): ApiError {
   if (error instanceof SyntaxError && (error as FastifyError).statusCode === 400) {
     return new ApiError('malformed_json', message)
   }
-  if (error instanceof DatabaseError && (error.code === '57014' || error.code?.startsWith('53'))) {
+  if (error instanceof DatabaseError && /^(57014|57P|53)/.test(error.code ?? '')) {
     return new ApiError(
       'unavailable',
-      'The database is too busy for this request; try again.',
+      'The database is too busy or about to stop; try again.',
       {},
       error,
     )
   }
-  if (error instanceof Error && /database (closed|connections)/.test(message)) {
+  if (error instanceof Error && LOST.test(message)) {
     return new ApiError('unavailable', 'The database is not reachable; try again.', {}, error)
   }
   return new ApiError(

@@ -42,6 +42,14 @@ export interface WriteContext {
   /** Ids that must exist in the organization, by type. */
   references?: readonly { target: string; id: number }[]
   idempotency?: IdempotencyRecord | undefined
+  /** For deletes, after `lockStatement`: nothing is written while a row refers to the object by one of these fields. */
+  users?: readonly Use[]
+}
+
+/** A field by which the rows of a table need an object. */
+export interface Use {
+  table: string
+  column: string
 }
 
 /** The answer stored with a write, so that a repeated request gets it again. */
@@ -69,7 +77,7 @@ export function writeStatement(
   context: WriteContext,
 ): Statement {
   const create = changes[0]?.expected === 0
-  const { actor, idempotency } = context
+  const { actor, idempotency, users = [] } = context
   const rows = changes.map((change, n) => inputRow(resource, change, n, context.bulk ?? false))
   const claims = changes.flatMap((change) =>
     change.claims.map((claim) => inputClaim(change.id, claim)),
@@ -79,7 +87,7 @@ export function writeStatement(
     ...remove.map((e) => ({ add: false, o: id, s: e.system, i: e.id })),
   ])
   return {
-    sql: doorSql(resource, create),
+    sql: doorSql(resource, create, users),
     params: [
       context.org_id,
       context.at.toISOString(),
@@ -101,6 +109,15 @@ export function writeStatement(
       idempotency?.body ?? null,
     ],
   }
+}
+
+/**
+ * Goes before the delete of an object that others may need, in one transaction with it: waits for writes that are about
+ * to refer to the object and makes later ones wait.
+ */
+export function lockStatement(resource: Resource, org_id: number, id: number): Statement {
+  const sql = `select from ${resource.name} where org_id = $1::bigint and id = $2::bigint for update`
+  return { sql, params: [org_id, id] }
 }
 
 /** Reads the answer of `writeStatement`. */
@@ -152,40 +169,69 @@ function inputClaim(id: number, claim: Change['claims'][number]): Row {
 
 const sqlCache = new Map<string, string>()
 
-function doorSql(resource: Resource, create: boolean): string {
-  const key = `${resource.name} ${create}`
+function doorSql(resource: Resource, create: boolean, users: readonly Use[]): string {
+  const key = `${resource.name} ${create} ${users.length > 0}`
   let sql = sqlCache.get(key)
   if (!sql) {
-    sql = buildSql(resource, create)
+    sql = buildSql(resource, create, users)
     sqlCache.set(key, sql)
   }
   return sql
+}
+
+function buildSql(resource: Resource, create: boolean, users: readonly Use[]): string {
+  const fields = columns(resource)
+  const typed = fields.map((column) => `${column.name} ${column.type}`)
+  const input: DoorInput = {
+    names: fields.map((column) => column.name),
+    rows: `select * from json_to_recordset($3::json) as i(_n integer, _id bigint, _expected integer, _op text, _changed text[],
+      _previous jsonb, _contested boolean, _search text, _body text, _event boolean,
+      created_at timestamptz, archived_at timestamptz, deleted_at timestamptz, ${typed.join(', ')})`,
+    claims:
+      'json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)',
+    external: 'json_to_recordset($6::json) as e(add boolean, o bigint, s text, i text)',
+  }
+  return doorText(resource, create, input, users)
+}
+
+/** How rows, claims and external ids come into the door's statement: as JSON, or in bulk as arrays. */
+export interface DoorInput {
+  /** Typed columns that are written; an update leaves the others as they are. */
+  names: readonly string[]
+  /** Query that gives the rows. */
+  rows: string
+  /** What stands behind `from` for the claims `c` and the external ids `e`. */
+  claims: string
+  external: string
 }
 
 /**
  * Everything hangs on `written`: a missing reference or a moved version leaves it empty, and then no other table is
  * touched. The waiting side of two concurrent updates sees the winner's version and writes nothing.
  */
-function buildSql(resource: Resource, create: boolean): string {
-  const fields = columns(resource)
-  const names = fields.map((column) => column.name)
-  const typed = fields.map((column) => `${column.name} ${column.type}`)
+export function doorText(
+  resource: Resource,
+  create: boolean,
+  { names, rows, claims, external }: DoorInput,
+  users: readonly Use[],
+): string {
   const { name } = resource
+  const list = names.map((n) => `, ${n}`).join('')
+  const values = names.map((n) => `, i.${n}`).join('')
+  const sets = names.map((n) => `, ${n} = i.${n}`).join('')
   const written = create
-    ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body, ${names.join(', ')})
-    select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body, ${names.map((n) => `i.${n}`).join(', ')}
+    ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body${list})
+    select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body${values}
     from input i where not exists (select from missing)
     returning id`
     : `update ${name} t set version = i._expected + 1, updated_at = $2::timestamptz, archived_at = i.archived_at, deleted_at = i.deleted_at,
-      contested = i._contested, search = i._search, body = i._body, ${names.map((n) => `${n} = i.${n}`).join(', ')}
+      contested = i._contested, search = i._search, body = i._body${sets}
     from input i
-    where t.org_id = $1::bigint and t.id = i._id and t.version = i._expected and t.deleted_at is null
+    where t.org_id = $1::bigint and t.id = i._id and t.version = i._expected and t.deleted_at is null${users.map(unused).join('')}
       and not exists (select from missing)
     returning t.id`
   return `with input as materialized (
-    select * from json_to_recordset($3::json) as i(_n integer, _id bigint, _expected integer, _op text, _changed text[],
-      _previous jsonb, _contested boolean, _search text, _body text, _event boolean,
-      created_at timestamptz, archived_at timestamptz, deleted_at timestamptz, ${typed.join(', ')})
+    ${rows}
   ), missing as materialized (
     select r.target, r.id from json_to_recordset($4::json) as r(target text, id bigint)
     where not ${existsSql(resource)}
@@ -199,7 +245,7 @@ function buildSql(resource: Resource, create: boolean): string {
   ), claimed as (
     insert into assertion (org_id, object_id, source_id, valid_from, tx_id, valid_to, attrs, retracts, confidence, row_no)
     select $1::bigint, c.o, $7::bigint, c.f, tx.tx_id, c.t, c.a, c.r, c.c, c.w
-    from json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)
+    from ${claims}
     join written on written.id = c.o cross join tx
   ), events as (
     insert into event (org_id, tx_id, n, at, object_type, object_id, operation, version, changed, previous, body)
@@ -211,10 +257,10 @@ function buildSql(resource: Resource, create: boolean): string {
     from input i join written on written.id = i._id cross join tx
   ), linked as (
     insert into external_key (org_id, object_type, system, external_id, object_id)
-    select $1::bigint, '${name}', e.s, e.i, e.o from json_to_recordset($6::json) as e(add boolean, o bigint, s text, i text)
+    select $1::bigint, '${name}', e.s, e.i, e.o from ${external}
     join written on written.id = e.o where e.add
   ), unlinked as (
-    delete from external_key k using json_to_recordset($6::json) as e(add boolean, o bigint, s text, i text), written
+    delete from external_key k using ${external}, written
     where k.org_id = $1::bigint and k.object_type = '${name}' and k.system = e.s and k.external_id = e.i and not e.add
       and written.id = e.o
   ), remembered as (
@@ -225,11 +271,20 @@ function buildSql(resource: Resource, create: boolean): string {
   select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing`
 }
 
-/** Does the referenced object exist? Only the types this resource can refer to are looked up. */
+function unused({ table, column }: Use): string {
+  return `
+      and not exists (select from ${table} u where u.org_id = $1::bigint and u.${column} = t.id and u.deleted_at is null)`
+}
+
+/**
+ * Does the referenced object exist? Only the types this resource can refer to are looked up. A scalar subquery with a
+ * limit stays an index lookup per id; `exists` may be turned into a hash of the whole table. The lock keeps
+ * the object from being deleted before this write is done; it does not hinder changes.
+ */
 function existsSql(resource: Resource): string {
   const targets = resource.targets.map(
     (target) =>
-      `when '${target}' then exists (select from ${target} t where t.org_id = $1::bigint and t.id = r.id and t.deleted_at is null)`,
+      `when '${target}' then (select true from ${target} t where t.org_id = $1::bigint and t.id = r.id and t.deleted_at is null limit 1 for key share)`,
   )
-  return targets.length > 0 ? `(case r.target ${targets.join(' ')} else false end)` : 'false'
+  return targets.length > 0 ? `coalesce(case r.target ${targets.join(' ')} end, false)` : 'false'
 }

@@ -8,34 +8,122 @@ export interface Issue {
   suggestion?: string
 }
 
-/** Every error code a caller can meet, with its status and title. Codes are stable. */
+/** Every error code a caller can meet: status, title, and what to do about it. Codes are stable. */
 export const ERRORS = {
-  malformed_json: [400, 'The body is not valid JSON'],
-  bad_request: [400, 'The request cannot be read'],
-  missing_key: [401, 'No API key was sent'],
-  invalid_key: [401, 'The API key is not known'],
-  expired_key: [401, 'The API key has expired'],
-  insufficient_scope: [403, 'The key lacks the scope for this endpoint'],
-  plan_required: [403, 'The plan of the organization does not include this endpoint'],
-  not_found: [404, 'Not found'],
-  method_not_allowed: [405, 'The method is not allowed on this path'],
-  not_acceptable: [406, 'The representation asked for is not available'],
-  idempotency_conflict: [409, 'The idempotency key was used with another request'],
-  duplicate_external_id: [409, 'An external id is already used'],
-  conflict: [409, 'The request conflicts with the present state'],
-  version_conflict: [412, 'The object has changed'],
-  payload_too_large: [413, 'The body is too large'],
-  unsupported_media_type: [415, 'The content type is not supported'],
-  range_not_satisfiable: [416, 'The range lies outside the content'],
-  validation_failed: [422, 'Validation failed'],
-  invalid_transition: [422, 'The status may not change that way'],
-  cursor_mismatch: [422, 'The cursor belongs to another query'],
-  cursor_expired: [422, 'The cursor has expired'],
-  invalid_file: [422, 'The file cannot be used'],
-  rate_limited: [429, 'Too many requests'],
-  internal: [500, 'Something failed on our side'],
-  unavailable: [503, 'The service is not ready'],
-} as const satisfies Record<string, readonly [number, string]>
+  malformed_json: [
+    400,
+    'The body is not valid JSON',
+    'Send valid JSON; the detail says where it breaks.',
+  ],
+  bad_request: [
+    400,
+    'The request cannot be read',
+    'Check the address and the headers of the request; the detail says what cannot be read.',
+  ],
+  missing_key: [401, 'No API key was sent', 'Send your key in the header X-API-Key.'],
+  invalid_key: [
+    401,
+    'The API key is not known',
+    'Check that the key was copied whole and was not revoked; make a new one if it is lost.',
+  ],
+  expired_key: [401, 'The API key has expired', 'Make a new key and use it instead.'],
+  insufficient_scope: [
+    403,
+    'The key lacks the scope for this endpoint',
+    'Use a key that holds the scope in required_scope, or have it added to a new key.',
+  ],
+  plan_required: [
+    403,
+    'The plan of the organization does not include this endpoint',
+    'The endpoint belongs to the plan in plan_required; ask whoever runs your organization.',
+  ],
+  not_found: [
+    404,
+    'Not found',
+    'Check the id and the path. Objects of other organizations and deleted ones answer the same.',
+  ],
+  method_not_allowed: [
+    405,
+    'The method is not allowed on this path',
+    'Use one of the methods in the Allow header.',
+  ],
+  not_acceptable: [
+    406,
+    'The representation asked for is not available',
+    'Ask for a type the endpoint has, or send no Accept header.',
+  ],
+  idempotency_conflict: [
+    409,
+    'The idempotency key was used with another request',
+    'Use a new Idempotency-Key for a new request; repeat a request only with the same body.',
+  ],
+  duplicate_external_id: [
+    409,
+    'An external id is already used',
+    'Find the object that has it with external_id=system:id and change that one.',
+  ],
+  conflict: [
+    409,
+    'The request conflicts with the present state',
+    'The detail says what stands in the way; change that first, then try again.',
+  ],
+  version_conflict: [
+    412,
+    'The object has changed',
+    'Read the object again, apply your change to it and send the new ETag in If-Match.',
+  ],
+  payload_too_large: [
+    413,
+    'The body is too large',
+    'Send less at once; the detail says how much is allowed.',
+  ],
+  unsupported_media_type: [
+    415,
+    'The content type is not supported',
+    'Set Content-Type to a type the endpoint takes, in most cases application/json.',
+  ],
+  range_not_satisfiable: [
+    416,
+    'The range lies outside the content',
+    'Ask for a range within the size of the file; the detail says how large it is.',
+  ],
+  validation_failed: [
+    422,
+    'Validation failed',
+    'Correct the fields listed in errors; nothing was changed.',
+  ],
+  invalid_transition: [
+    422,
+    'The status may not change that way',
+    'Move to one of the states in allowed; nothing was changed.',
+  ],
+  cursor_mismatch: [
+    422,
+    'The cursor belongs to another query',
+    'Send a cursor only with the filters and the sort it was made for; start again without one.',
+  ],
+  cursor_expired: [
+    422,
+    'The cursor has expired',
+    'Start the list again without a cursor; cursors are good for 24 hours.',
+  ],
+  invalid_file: [
+    422,
+    'The file cannot be used',
+    'The detail says what is wrong with the file; correct it and send it again.',
+  ],
+  rate_limited: [
+    429,
+    'Too many requests',
+    'Wait as many seconds as Retry-After says; RateLimit tells how many requests are left.',
+  ],
+  internal: [
+    500,
+    'Something failed on our side',
+    'Try again; if it stays, quote the request_id to whoever runs the service.',
+  ],
+  unavailable: [503, 'The service is not ready', 'Try again in a few seconds.'],
+} as const satisfies Record<string, readonly [status: number, title: string, advice: string]>
 
 export type ErrorCode = keyof typeof ERRORS
 

@@ -189,7 +189,9 @@ export function conditionSql(condition: Condition, params: string[]): string {
   const { via } = condition
   if (!via) return comparison('t', condition, params)
   const inner = comparison('r', condition, params)
-  return `exists (select from ${via.target.name} r where r.org_id = t.org_id and r.id = t.${via.column} and r.deleted_at is null and ${inner})`
+  // An organization is its own owner.
+  const owner = via.target.name === 'organization' ? via.column : 'org_id'
+  return `exists (select from ${via.target.name} r where r.org_id = t.${owner} and r.id = t.${via.column} and r.deleted_at is null and ${inner})`
 }
 
 function comparison(alias: string, { column, op, values }: Condition, params: string[]): string {

@@ -7,6 +7,7 @@ import type { ListQuery, Times } from './query.ts'
 import { allFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { emptyValue, normalise } from './row.ts'
+import { ownSql } from './store.ts'
 import type { Page, Store } from './store.ts'
 import { fold } from './timeline.ts'
 import type { Assertion, Folded, SourceRank } from './timeline.ts'
@@ -77,23 +78,24 @@ export async function assertionsOf(
   return result
 }
 
-/** Whose claims an object's are: those on an organization stand under itself, also when its parent looks at it. */
+/** Where an object's claims stand: an organization's under itself, also when its parent looks at it. */
 export function ownerOf(resource: Resource, org_id: number, id: number): number {
   return resource.name === 'organization' ? id : org_id
 }
 
-/** Every claim on objects of one type; the ids are known to be visible to the organization. */
-export async function claimsOf(
-  db: OrgDb,
-  org_id: number,
+/**
+ * What `read` finds for objects of one type, all of them visible to the organization. A flight sees one organization, so
+ * child organizations take one each.
+ */
+export async function byOwner<T>(
   resource: Resource,
+  org_id: number,
   ids: readonly number[],
-  known_at: number | null = null,
-): Promise<Map<number, Known[]>> {
-  if (resource.name !== 'organization') return await assertionsOf(db, org_id, ids, known_at)
-  // A flight sees one organization: children, few as they are, take one each.
-  const each = await Promise.all(ids.map((id) => assertionsOf(db, id, [id], known_at)))
-  return new Map(each.flatMap((claims) => [...claims]))
+  read: (owner: number, ids: readonly number[]) => Promise<Map<number, T>>,
+): Promise<Map<number, T>> {
+  const owners = Map.groupBy(ids, (id) => ownerOf(resource, org_id, id))
+  const found = await Promise.all([...owners].map(([owner, own]) => read(owner, own)))
+  return new Map(found.flatMap((part) => [...part]))
 }
 
 /** One assertion as the query above returns it. */
@@ -241,7 +243,9 @@ export async function listAt(
   let after: string | null = query.after?.[0] ?? null
   for (let scanned = 0; scanned < SCAN_MAX;) {
     const ids = await idsAfter(store.db, org_id, resource, after, key.descending)
-    const known = await claimsOf(store.db, org_id, resource, ids, query.known_at)
+    const known = await byOwner(resource, org_id, ids, (owner, own) =>
+      assertionsOf(store.db, owner, own, query.known_at),
+    )
     for (const id of ids) {
       const owner = ownerOf(resource, org_id, id)
       const row = rowAt(resource, owner, id, known.get(id) ?? [], ranks, query)
@@ -270,8 +274,8 @@ async function idsAfter(
   const bound = descending ? '<' : '>'
   const [rows] = await db.fly(org_id, [
     {
-      sql: `select id from ${resource.name} where org_id = $1::bigint and ($2::bigint is null or id ${bound} $2::bigint)
-        order by id ${descending ? 'desc' : 'asc'} limit ${STEP}`,
+      sql: `select t.id from ${resource.name} t where ${ownSql(resource, '$1::bigint')} and ($2::bigint is null or t.id ${bound} $2::bigint)
+        order by t.id ${descending ? 'desc' : 'asc'} limit ${STEP}`,
       params: [org_id, after],
     },
   ])

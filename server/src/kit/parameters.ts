@@ -11,6 +11,8 @@ export interface Parameter {
   description: string
   schema: JsonSchema
   required?: boolean
+  /** For filters: what may stand in brackets behind the name. */
+  'x-grid-operators'?: readonly string[]
 }
 
 export const TIMES: Parameter[] = [
@@ -92,6 +94,14 @@ export const IF_MATCH: Parameter = {
   description: 'Only if the object still has this ETag; otherwise 412.',
   schema: { type: 'string', examples: ['"v3"'] },
 }
+
+export const IF_NONE_MATCH: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'Answers 304 without a body while the object still has this ETag.',
+  schema: { type: 'string', examples: ['"v3"'] },
+}
+
 export const IDEMPOTENCY: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
@@ -113,6 +123,7 @@ export function filters(resource: Resource): Parameter[] {
       name,
       in: 'query' as const,
       description: `${description} Also ${operators.map((op) => `${name}[${op}]`).join(', ')}.`,
+      'x-grid-operators': operators,
       schema: {
         type: 'string',
         ...(values ? { enum: values } : {}),

@@ -113,7 +113,25 @@ export function parseGetQuery(
 ): Shape & Times {
   const issues: Issue[] = []
   const text = textOf(query, issues)
-  const known = ['fields', 'expand', 'include', 'as_of', 'known_at']
+  refuseOthers(text, ['fields', 'expand', 'include', 'as_of', 'known_at'], issues)
+  const shape = parseShape(resource, registry, text, issues)
+  const times = parseTimes(text, timeZone, issues)
+  refuseTimedRollups(shape, times, issues)
+  if (issues.length > 0) throw invalid(issues)
+  return { ...shape, ...times }
+}
+
+/** The query of a read that can be moved in time and takes nothing else. */
+export function parseTimesQuery(query: Query, timeZone: string): Times {
+  const issues: Issue[] = []
+  const text = textOf(query, issues)
+  refuseOthers(text, ['as_of', 'known_at'], issues)
+  const times = parseTimes(text, timeZone, issues)
+  if (issues.length > 0) throw invalid(issues)
+  return times
+}
+
+function refuseOthers(text: Map<string, string>, known: readonly string[], issues: Issue[]): void {
   for (const key of text.keys()) {
     if (known.includes(key)) continue
     const suggestion = closest(key, known)
@@ -124,11 +142,6 @@ export function parseGetQuery(
       ...(suggestion ? { suggestion } : {}),
     })
   }
-  const shape = parseShape(resource, registry, text, issues)
-  const times = parseTimes(text, timeZone, issues)
-  refuseTimedRollups(shape, times, issues)
-  if (issues.length > 0) throw invalid(issues)
-  return { ...shape, ...times }
 }
 
 /** Rollups are computed from objects as they are now: beside a row of another time they would mislead. */

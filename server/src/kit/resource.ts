@@ -113,15 +113,29 @@ function emptyRow(fields: Fields): Row {
   return Object.fromEntries(Object.keys(fields).map((name) => [name, null]))
 }
 
+/** A resource is declared once, so what follows from it alone is worked out once: loads ask for every row. */
+const fieldsCache = new WeakMap<Resource, { all: Fields; writable: Fields }>()
+
 /** Every field of a resource in the order of its JSON: identity, declared fields, bookkeeping. */
 export function allFields(resource: Resource): Fields {
-  const { object: kind, id, organization_id, ...rest } = resource.common
-  return { id, object: kind, organization_id, ...resource.fields, ...rest } as Fields
+  return fieldsOf(resource).all
 }
 
 /** Fields a client may send. */
 export function writableFields(resource: Resource): Fields {
-  return Object.fromEntries(Object.entries(allFields(resource)).filter(([, f]) => !f.readOnly))
+  return fieldsOf(resource).writable
+}
+
+function fieldsOf(resource: Resource): { all: Fields; writable: Fields } {
+  let fields = fieldsCache.get(resource)
+  if (!fields) {
+    const { object: kind, id, organization_id, ...rest } = resource.common
+    const all = { id, object: kind, organization_id, ...resource.fields, ...rest } as Fields
+    const writable = Object.fromEntries(Object.entries(all).filter(([, f]) => !f.readOnly))
+    fields = { all, writable }
+    fieldsCache.set(resource, fields)
+  }
+  return fields
 }
 
 function commonFields(prefix: string): Fields {

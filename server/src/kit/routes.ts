@@ -1,7 +1,7 @@
 /** The five endpoints most resources have, one line each in a feature's routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, invalid, notFound } from './errors.ts'
-import { assertionsOf, listAt, ranksOf, rowAt, settle } from './history.ts'
+import { invalid, notFound } from './errors.ts'
+import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
 import { parseGetQuery, parseListQuery } from './query.ts'
@@ -9,7 +9,7 @@ import type { ListQuery, Query, Shape, Times } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { createDocs, deleteDocs, getDocs, listDocs, patchDocs } from './schemas.ts'
 import { gridObject, isPlain, shapeRows } from './shape.ts'
-import { get, listRaw, listRows, parseBody, usersOf } from './store.ts'
+import { find, get, listRaw, listRows, parseBody } from './store.ts'
 import type { Page, Store } from './store.ts'
 import type { Caller } from './types.ts'
 import { create, remove, requestOf, update } from './write.ts'
@@ -133,12 +133,9 @@ export async function sendObject(
     return await sendShaped(store, caller, resource, row, shape, reply, model)
   }
   const stored = await get(store, caller.org_id, resource, id)
-  const etag = etagOf(stored.version)
-  reply.header('etag', etag)
   // What other objects add (rollups, expanded ones) changes without a new version of this one.
   const alone = shape.expand.length === 0 && !shape.include.has('rollups')
-  if (alone && reply.request.headers['if-none-match']?.split(/,\s*/).includes(etag))
-    return reply.code(304).send()
+  if (tellVersion(reply, stored.version) && alone) return reply.code(304).send()
   if (model === 'v1' && isPlain(shape)) return reply.type(JSON_TYPE).send(stored.body)
   return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)
 }
@@ -157,7 +154,8 @@ async function sendShaped(
   return reply.type(JSON_TYPE).send(JSON.stringify(body))
 }
 
-async function rowThen(
+/** One object as it was. @throws 404 for what did not exist then. */
+export async function rowThen(
   store: Store,
   org_id: number,
   resource: Resource,
@@ -165,11 +163,14 @@ async function rowThen(
   times: Times,
 ): Promise<Row> {
   await settle(store.db, org_id, times.known_at)
+  const owner = ownerOf(resource, org_id, id)
+  if (owner !== org_id && !(await find(store, org_id, resource, id)))
+    throw notFound(`${resource.title} ${resource.prefix}_${id}`)
   const [known, ranks] = await Promise.all([
-    assertionsOf(store.db, org_id, [id], times.known_at),
-    ranksOf(store.db, org_id),
+    assertionsOf(store.db, owner, [id], times.known_at),
+    ranksOf(store.db, owner),
   ])
-  const row = rowAt(resource, org_id, id, known.get(id) ?? [], ranks, times)
+  const row = rowAt(resource, owner, id, known.get(id) ?? [], ranks, times)
   if (!row) throw notFound(`${resource.title} ${resource.prefix}_${id} at that time`)
   return row
 }
@@ -264,28 +265,17 @@ export function deleteRoute(app: FastifyInstance, resource: Resource): void {
     deleteDocs(resource),
     async (request, reply) => {
       const id = pathId(resource.prefix, request.params.id)
-      await refuseWhenUsed(app.store, request.caller.org_id, resource, id)
       await remove(app.store, resource, requestOf(request.caller, request.id), id, ifMatch(request))
       return reply.code(204).send()
     },
   )
 }
 
-/** @throws 409 naming what still refers to the object through a required field. */
-async function refuseWhenUsed(
-  store: Store,
-  org_id: number,
-  resource: Resource,
-  id: number,
-): Promise<void> {
-  const used = await usersOf(store, org_id, resource, id)
-  if (used.length === 0) return
-  const what = used.join(', ').replaceAll('_', ' ')
-  throw new ApiError(
-    'conflict',
-    `${resource.title} ${resource.prefix}_${id} still has ${what}; delete or move them first.`,
-    { used_by: used },
-  )
+/** Sends the version as ETag. @returns whether If-None-Match names it, so that a 304 will do. */
+export function tellVersion(reply: FastifyReply, version: number): boolean {
+  const etag = etagOf(version)
+  reply.header('etag', etag)
+  return reply.request.headers['if-none-match']?.split(/,\s*/).includes(etag) ?? false
 }
 
 export function etagOf(version: number): string {

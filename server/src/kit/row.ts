@@ -75,12 +75,19 @@ export function render(row: Row): string {
   return JSON.stringify(row)
 }
 
+const factCache = new WeakMap<Resource, string[]>()
+
 /** Names of the fields a source can claim: everything declared that is not derived, plus external ids and tags. */
 export function factNames(resource: Resource): string[] {
-  const derived = new Set(resource.derived)
-  return Object.keys(allFields(resource)).filter(
-    (name) => !BOOKKEEPING.has(name) && !derived.has(name),
-  )
+  let names = factCache.get(resource)
+  if (!names) {
+    const derived = new Set(resource.derived)
+    names = Object.keys(allFields(resource)).filter(
+      (name) => !BOOKKEEPING.has(name) && !derived.has(name),
+    )
+    factCache.set(resource, names)
+  }
+  return names
 }
 
 /** The claimable values of a row that differ from `before`; of a new one, those that say something. */

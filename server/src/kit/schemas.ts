@@ -1,10 +1,11 @@
 /** Schemas and documentation of the endpoints every resource has. */
-import { nullable } from './field.ts'
+import { nullable, objectSchema } from './field.ts'
 import type { JsonSchema } from './field.ts'
 import {
   filters,
   IDEMPOTENCY,
   IF_MATCH,
+  IF_NONE_MATCH,
   PAGING,
   pathParameter,
   SHAPE,
@@ -73,25 +74,29 @@ export function rowSchema(resource: Resource): JsonSchema {
         },
       ]),
     )
-    const rollups = rollupsSchema(resource)
     return {
       title: componentName(resource.name),
       description: resource.description,
       type: 'object',
-      properties: { ...properties, ...(rollups ? { rollups } : {}) },
+      properties: { ...properties, ...rollupsProperty(resource) },
       required: visible.map(([name]) => name),
     }
   })
 }
 
-function rollupsSchema(resource: Resource): JsonSchema | null {
+function rollupsProperty(resource: Resource): { rollups?: JsonSchema } {
   const entries = Object.entries(resource.rollups)
-  if (entries.length === 0) return null
+  if (entries.length === 0) return {}
+  const description =
+    'Values computed from other objects at the time of the request; present with include=rollups.'
+  const properties = entries.map(([name, field]) => [name, nullable(field.schema)])
   return {
-    type: ['object', 'null'],
-    description:
-      'Values computed from other objects at the time of the request; present with include=rollups.',
-    properties: Object.fromEntries(entries.map(([name, field]) => [name, nullable(field.schema)])),
+    rollups: {
+      type: ['object', 'null'],
+      description,
+      properties: Object.fromEntries(properties),
+      required: entries.map(([name]) => name),
+    },
   }
 }
 
@@ -145,6 +150,7 @@ export function gridSchema(resource: Resource): JsonSchema {
         description: 'The winning claim per attribute, with include=provenance.',
         additionalProperties: true,
       },
+      ...rollupsProperty(resource),
     },
     required: ['id', 'type', 'attributes', 'relations', 'ext', 'version', 'updated_at'],
   }))
@@ -182,10 +188,15 @@ function plural(resource: Resource): string {
   return resource.path.replaceAll('_', ' ')
 }
 
+/** `a lease`, `an organization`. */
+function one({ title }: Resource): string {
+  return `${/^[aeio]/i.test(title) ? 'an' : 'a'} ${title.toLowerCase()}`
+}
+
 export function listDocs(resource: Resource, model: Model, under?: Under): RouteDocs {
   const name = componentName(resource.path)
   const grid = model === 'grid'
-  const of = under ? ` of a ${under.parent.title.toLowerCase()}` : ''
+  const of = under ? ` of ${one(under.parent)}` : ''
   const item = grid ? gridSchema(resource) : rowSchema(resource)
   return {
     config: { scope: `read:${resource.scope}` as Scope },
@@ -194,7 +205,7 @@ export function listDocs(resource: Resource, model: Model, under?: Under): Route
         ? `list${componentName(under.parent.name)}${name}`
         : `list${grid ? 'Grid' : ''}${name}`,
       summary: `List ${plural(resource)}${of}`,
-      description: `${resource.description} A page of them, newest filters first applied; follow next_cursor for the rest.`,
+      description: `${resource.description} Filter by the fields below, sort, and follow next_cursor for the next page.`,
       tags: [grid ? 'grid/v2' : resource.path],
       response: { 200: listSchema(item, `${String(item['title'])}List`) },
       parameters: [
@@ -209,17 +220,45 @@ export function listDocs(resource: Resource, model: Model, under?: Under): Route
   }
 }
 
+const UNCHANGED: JsonSchema = {
+  type: 'null',
+  description: 'The object still has the ETag named by If-None-Match.',
+}
+
 export function getDocs(resource: Resource, model: Model): RouteDocs {
   const grid = model === 'grid'
   return {
     config: { scope: `read:${resource.scope}` as Scope },
     schema: {
       operationId: `get${grid ? 'Grid' : ''}${componentName(resource.name)}`,
-      summary: `Get a ${resource.title.toLowerCase()}`,
+      summary: `Get ${one(resource)}`,
       description: `${resource.description} Answers 304 when If-None-Match names the present ETag.`,
       tags: [grid ? 'grid/v2' : resource.path],
-      response: { 200: grid ? gridSchema(resource) : rowSchema(resource) },
-      parameters: [pathParameter(resource), ...SHAPE, ...TIMES],
+      response: { 200: grid ? gridSchema(resource) : rowSchema(resource), 304: UNCHANGED },
+      parameters: [pathParameter(resource), ...SHAPE, ...TIMES, IF_NONE_MATCH],
+      problems: [404, 422],
+    },
+  }
+}
+
+/** The documentation of one list of an object as a collection of its own. */
+export function partDocs(resource: Resource, name: string, path: string): RouteDocs {
+  const field = resource.fields[name]
+  const items = field?.items
+  if (!items) throw new Error(`${resource.name}.${name} is no list of structured items`)
+  const title = componentName(`${resource.name}_${path}`)
+  const required = Object.keys(items)
+  const description = `One of the ${path.replaceAll('_', ' ')} of ${one(resource)}.`
+  const item = { ...objectSchema(items), title: `${title}Item`, description, required }
+  return {
+    config: { scope: `read:${resource.scope}` as Scope },
+    schema: {
+      operationId: `list${title}`,
+      summary: `List the ${path.replaceAll('_', ' ')} of ${one(resource)}`,
+      description: `${String(field.schema['description'])} The field ${name} of the object, all items in one answer; change it with the object.`,
+      tags: [resource.path],
+      response: { 200: listSchema(item, `${title}List`), 304: UNCHANGED },
+      parameters: [pathParameter(resource), ...TIMES, IF_NONE_MATCH],
       problems: [404, 422],
     },
   }
@@ -227,6 +266,7 @@ export function getDocs(resource: Resource, model: Model): RouteDocs {
 
 export function createDocs(resource: Resource, under?: Under): RouteDocs {
   const title = `${componentName(resource.name)}Create`
+  const what = `What a new ${resource.title.toLowerCase()} is made of.`
   const key = under ? `create under ${under.parent.name}` : 'create'
   const body = once(resource, key, () => {
     const schema = createSchema(resource) as { required: string[] }
@@ -234,9 +274,10 @@ export function createDocs(resource: Resource, under?: Under): RouteDocs {
       ? {
           ...schema,
           title: `${title}Under${componentName(under.parent.name)}`,
+          description: `${what} The ${under.parent.title.toLowerCase()} is that of the path.`,
           required: schema.required.filter((name) => name !== under.field),
         }
-      : { ...schema, title }
+      : { ...schema, title, description: what }
   })
   return {
     config: { scope: `write:${resource.scope}` as Scope },
@@ -244,7 +285,7 @@ export function createDocs(resource: Resource, under?: Under): RouteDocs {
       operationId: under
         ? `create${componentName(under.parent.name)}${componentName(resource.name)}`
         : `create${componentName(resource.name)}`,
-      summary: `Create a ${resource.title.toLowerCase()}`,
+      summary: `Create ${one(resource)}`,
       description: `${resource.description} Answers 201 with Location; every failing field is named in a 422.`,
       tags: [resource.path],
       body,
@@ -257,15 +298,16 @@ export function createDocs(resource: Resource, under?: Under): RouteDocs {
 
 export function patchDocs(resource: Resource): RouteDocs {
   const title = `${componentName(resource.name)}Patch`
+  const description = `The fields of ${one(resource)} to change.`
   return {
     config: { scope: `write:${resource.scope}` as Scope },
     schema: {
       operationId: `update${componentName(resource.name)}`,
-      summary: `Change a ${resource.title.toLowerCase()}`,
+      summary: `Change ${one(resource)}`,
       description:
         'A merge patch (RFC 7396): only the fields sent change, null clears, lists are replaced whole.',
       tags: [resource.path],
-      body: once(resource, 'patch', () => ({ ...patchSchema(resource), title })),
+      body: once(resource, 'patch', () => ({ ...patchSchema(resource), title, description })),
       response: { 200: rowSchema(resource) },
       parameters: [pathParameter(resource), IF_MATCH],
       problems: [400, 404, 409, 412, 413, 415, 422],
@@ -278,7 +320,7 @@ export function deleteDocs(resource: Resource): RouteDocs {
     config: { scope: `write:${resource.scope}` as Scope },
     schema: {
       operationId: `delete${componentName(resource.name)}`,
-      summary: `Delete a ${resource.title.toLowerCase()}`,
+      summary: `Delete ${one(resource)}`,
       description:
         'Leaves a tombstone in the change feed; lists show it with include=deleted. 409 while other objects need it.',
       tags: [resource.path],

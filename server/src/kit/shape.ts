@@ -1,5 +1,5 @@
 /** Answers that show more or less than the stored row: expand, include, fields, and the grid/v2 form. */
-import { assertionsOf, ranksOf } from './history.ts'
+import { assertionsOf, byOwner, ranksOf } from './history.ts'
 import type { Known, Source } from './history.ts'
 import { idDigits, publicId } from './ids.ts'
 import { expandable, relationsOf } from './query.ts'
@@ -38,7 +38,9 @@ export async function shapeRows(
     rows.forEach((row, i) => (row['rollups'] = values.get(ids[i] as number) ?? null))
   }
   if (shape.include.has('facts') || shape.include.has('provenance')) {
-    const provenance = await provenanceOf(store, org_id, ids, shape)
+    const provenance = await byOwner(resource, org_id, ids, (owner, own) =>
+      provenanceOf(store, owner, own, shape),
+    )
     const name = shape.include.has('facts') ? 'facts' : 'provenance'
     rows.forEach((row, i) => (row[name] = provenance.get(ids[i] as number) ?? {}))
   }

@@ -1,7 +1,8 @@
 /** Reads of any resource: lists by keyset, single objects, and the rows behind both. */
 import { Gather } from '../db/pipeline.ts'
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { notFound } from './errors.ts'
+import type { Use } from './door.ts'
+import { ApiError, notFound } from './errors.ts'
 import { conditionSql, keysetSql } from './filter.ts'
 import { encodeCursor } from './page.ts'
 import type { ListQuery, Registry } from './query.ts'
@@ -128,6 +129,13 @@ function countStatements(resource: Resource, org_id: number, query: ListQuery): 
   return [{ sql, params }]
 }
 
+/** SQL of what an organization sees in table `t`: its own rows; of organizations itself and its children. */
+export function ownSql(resource: Resource, org: string): string {
+  return resource.name === 'organization'
+    ? `(t.id = ${org} or t.parent_organization_id = ${org})`
+    : `t.org_id = ${org}`
+}
+
 function whereSql(
   resource: Resource,
   org_id: number,
@@ -135,11 +143,7 @@ function whereSql(
   params: string[],
 ): string[] {
   const org = `$${params.push(String(org_id))}::bigint`
-  const where = [
-    resource.name === 'organization'
-      ? `(t.id = ${org} or t.parent_organization_id = ${org})`
-      : `t.org_id = ${org}`,
-  ]
+  const where = [ownSql(resource, org)]
   if (!query.include.has('deleted')) where.push('t.deleted_at is null')
   if (
     !query.include.has('archived') &&
@@ -180,10 +184,7 @@ export async function find(
   resource: Resource,
   id: number,
 ): Promise<Stored | undefined> {
-  const own =
-    resource.name === 'organization'
-      ? '(t.id = $1::bigint or t.parent_organization_id = $1::bigint)'
-      : 't.org_id = $1::bigint'
+  const own = ownSql(resource, '$1::bigint')
   const [rows] = await store.db.fly(org_id, [
     {
       sql: `select t.version, t.contested, t.deleted_at is not null, t.body from ${resource.name} t where ${own} and t.id = $2::bigint`,
@@ -229,27 +230,38 @@ export async function findMany(
   return new Map((rows ?? []).map((row) => [Number(String(row[0])), parseBody(row[1])]))
 }
 
-/** Paths of the resources that have an object which needs this one: they refer to it by a required field. */
-export async function usersOf(
+/** The fields by which objects need one of this type: those that are required. */
+export function usesOf(store: Store, resource: Resource): Use[] {
+  return [...store.registry.values()].flatMap((other) =>
+    Object.entries(other.fields)
+      .filter(([, f]) => f.kind === 'reference' && f.target === resource.name && f.required)
+      .map(([column]) => ({ table: other.name, column })),
+  )
+}
+
+/** @throws 409 naming what still needs the object. */
+export async function refuseWhenUsed(
   store: Store,
   org_id: number,
   resource: Resource,
   id: number,
-): Promise<string[]> {
-  const users = [...store.registry.values()].flatMap((other) =>
-    Object.entries(other.fields)
-      .filter(([, f]) => f.kind === 'reference' && f.target === resource.name && f.required)
-      .map(([name]) => ({ other, name })),
-  )
-  if (users.length === 0) return []
+): Promise<void> {
+  const uses = usesOf(store, resource)
+  if (uses.length === 0) return
   const results = await store.db.fly(
     org_id,
-    users.map(({ other, name }) => ({
-      sql: `select id from ${other.name} where org_id = $1::bigint and ${name} = $2::bigint and deleted_at is null limit 1`,
+    uses.map(({ table, column }) => ({
+      sql: `select id from ${table} where org_id = $1::bigint and ${column} = $2::bigint and deleted_at is null limit 1`,
       params: [org_id, id],
     })),
   )
-  return users.filter((_, i) => (results[i]?.length ?? 0) > 0).map(({ other }) => other.path)
+  const used_by = uses
+    .filter((_, i) => (results[i]?.length ?? 0) > 0)
+    .map(({ table }) => store.registry.get(table)?.path ?? table)
+  if (used_by.length === 0) return
+  const what = used_by.join(', ').replaceAll('_', ' ')
+  const detail = `${resource.title} ${resource.prefix}_${id} still has ${what}; delete or move them first.`
+  throw new ApiError('conflict', detail, { used_by })
 }
 
 export function parseBody(bytes: Buffer | null | undefined): Row {

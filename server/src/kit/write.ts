@@ -1,7 +1,7 @@
 /** Creates, changes and deletes of one object: from a request's body to the door and back. */
 import { DatabaseError } from 'pg'
 import { newRow, patched, wholeIssues } from './apply.ts'
-import { readWritten, writeStatement } from './door.ts'
+import { lockStatement, readWritten, writeStatement } from './door.ts'
 import type { Change, ExternalId, IdempotencyRecord, WriteContext, Written } from './door.ts'
 import { ApiError, invalid } from './errors.ts'
 import { nullable } from './field.ts'
@@ -13,7 +13,7 @@ import { idDigits, publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { changedFacts, changedFields, referencesOf, render, sameValue } from './row.ts'
-import { get, parseBody } from './store.ts'
+import { get, parseBody, refuseWhenUsed, usesOf } from './store.ts'
 import type { Store } from './store.ts'
 import type { Assertion, Claim } from './timeline.ts'
 import type { Actor, Caller } from './types.ts'
@@ -127,14 +127,8 @@ export async function create(
     contested: (request.source_id ?? API_SOURCE) !== API_SOURCE,
     external: { add: externalIds(row), remove: [] },
   }
-  const body = render(row)
-  const answer = {
-    status: 201,
-    headers: { etag: '"v1"', location: locationOf(resource, id) },
-    body,
-  }
   const references = referencesOf(writableFields(resource), row)
-  return await passDoor(store, resource, request, change, at, references, answer)
+  return await passDoor(store, resource, request, change, at, references, 201)
 }
 
 /** Path of an object below the base URL. */
@@ -174,23 +168,12 @@ export async function update(
     const change = changeOf(id, stored, before, final, claim)
     const references = newReferences(resource, before, after)
     try {
-      const answer = updateAnswer(resource, request, change)
-      return await passDoor(store, resource, request, change, at, references, answer)
+      const status = request.idempotency?.status ?? 200
+      return await passDoor(store, resource, request, change, at, references, status)
     } catch (error) {
       await pauseBefore(error, attempt, expected)
     }
   }
-}
-
-/** What a POST that changes an object answers when it is repeated. */
-function updateAnswer(
-  resource: Resource,
-  { idempotency }: WriteRequest,
-  { id, expected, after }: Change,
-): Answer | null {
-  if (!idempotency) return null
-  const headers = { etag: `"v${expected + 1}"`, location: locationOf(resource, id) }
-  return { status: idempotency.status ?? 200, headers, body: render(after) }
 }
 
 /** Now, but never before the last write: a clock that is behind must not put the newer claim first. */
@@ -253,7 +236,10 @@ async function weighed(
   return foldedRow(resource, after, [...(assertions.get(id) ?? []), own], ranks, Date.now()).row
 }
 
-/** Deletes softly: the row stays as a tombstone for feeds and history. */
+/**
+ * Deletes softly: the row stays as a tombstone for feeds and history.
+ * @throws 409 `conflict` while other objects need it.
+ */
 export async function remove(
   store: Store,
   resource: Resource,
@@ -264,6 +250,7 @@ export async function remove(
   for (let attempt = 1; ; attempt++) {
     const stored = await get(store, request.org_id, resource, id)
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
+    await refuseWhenUsed(store, request.org_id, resource, id)
     const before = parseBody(stored.body)
     const at = timeAfter(before)
     const after: Row = {
@@ -278,15 +265,13 @@ export async function remove(
       external: { add: [], remove: externalIds(before) },
     }
     try {
-      await passDoor(store, resource, request, change, at, [], null)
+      await passDoor(store, resource, request, change, at, [], 204)
       return
     } catch (error) {
       await pauseBefore(error, attempt, expected)
     }
   }
 }
-
-type Answer = Pick<IdempotencyRecord, 'status' | 'headers' | 'body'>
 
 async function passDoor(
   store: Store,
@@ -295,14 +280,19 @@ async function passDoor(
   change: Change,
   at: Date,
   references: { target: string; id: string; field: string }[],
-  answer: Answer | null,
+  status: number,
 ): Promise<Outcome> {
   const ids = references.map(({ target, id }) => ({ target, id: digitsOf(id) }))
   const { idempotency } = request
-  const record = idempotency && answer ? { ...idempotency, ...answer } : undefined
+  const body = render(change.after)
+  const version = change.expected + 1
+  const headers = { etag: `"v${version}"`, location: locationOf(resource, change.id) }
+  const record = idempotency && { ...idempotency, status, headers, body }
   const sender = record?.org_id
+  const users = change.operation === 'deleted' ? usesOf(store, resource) : []
   const context: WriteContext = {
     org_id: request.org_id,
+    users,
     actor: request.actor,
     source_id: request.source_id ?? API_SOURCE,
     at,
@@ -313,25 +303,21 @@ async function passDoor(
   try {
     const statement = writeStatement(resource, [change], context)
     const others = record && sender !== undefined ? rememberIn(sender, record, at) : []
-    const [rows] = await store.db.fly(request.org_id, [statement, ...others])
-    written = readWritten(rows ?? [])
+    const lock = users.length > 0 ? [lockStatement(resource, request.org_id, change.id)] : []
+    const results = await store.db.fly(request.org_id, [...lock, statement, ...others])
+    written = readWritten(results[lock.length] ?? [])
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== '23505') throw error
-    const replayed = answer && (await earlierAnswer(store, request))
+    const replayed = await earlierAnswer(store, request)
     if (replayed) return { id: change.id, version: 1, body: replayed.body, replayed }
     throw duplicate(error)
   }
   if (written.count === 0) {
-    const replayed = answer && (await earlierAnswer(store, request))
+    const replayed = await earlierAnswer(store, request)
     if (replayed) return { id: change.id, version: 1, body: replayed.body, replayed }
     throw notWritten(references, written)
   }
-  return {
-    id: change.id,
-    version: change.expected + 1,
-    body: answer?.body ?? render(change.after),
-    replayed: null,
-  }
+  return { id: change.id, version, body, replayed: null }
 }
 
 /** Digits of the id of any type; 0, which no object has, for one that is not in its usual form. */

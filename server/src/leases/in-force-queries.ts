@@ -118,26 +118,29 @@ export const RENTS = `leased as (
     from contract c join holding h on h.lease_id = c.id
     where c.in_force group by c.id, c.rentable_area
   ), step as (
-    select distinct on (c.id, i.kind, s.spaces) c.id as lease_id, i.kind, s.spaces,
+    select distinct on (c.id, i.kind, s.spaces) c.id as lease_id, i.kind, s.spaces, l.area,
       i.end_date is null or i.end_date >= c.today or c.past_term as holds,
       i.amount_annual, i.amount_monthly, i.per_area_annual,
       case when c.status = 'holdover' and i.start_date <= c.expiration_date
         then coalesce(c.holdover_rent_pct, 100) / 100 else 1 end as factor
     from contract c
+    join leased l on l.lease_id = c.id
     cross join lateral json_to_recordset(c.rent_schedule) as i(kind text, start_date date, end_date date,
       amount_annual numeric, amount_monthly numeric, per_area_annual numeric, space_ids json)
     cross join lateral (select array_agg(v order by v) as spaces from json_array_elements_text(i.space_ids) v) s
-    where c.in_force and i.kind in ('base', 'free', 'abated') and i.start_date <= c.today
+    where i.kind in ('base', 'free', 'abated') and i.start_date <= c.today
     order by c.id, i.kind, s.spaces, i.start_date desc
+  ), part_area as (
+    select s.lease_id, s.kind, s.spaces, sum(h.area) as area
+    from step s join holding h on h.lease_id = s.lease_id
+    where h.held and 'spc_' || h.space_id = any(s.spaces) group by s.lease_id, s.kind, s.spaces
   ), priced as (
     select s.lease_id, s.kind,
       s.factor * coalesce(s.amount_annual, s.amount_monthly * 12, s.per_area_annual * a.area) as annual,
       s.factor * coalesce(s.amount_monthly, s.amount_annual / 12, s.per_area_annual * a.area / 12) as monthly
     from step s
-    join leased on leased.lease_id = s.lease_id
-    cross join lateral (select case when s.spaces is null then leased.area else (
-      select sum(h.area) from holding h
-      where h.lease_id = s.lease_id and h.held and 'spc_' || h.space_id = any(s.spaces)) end as area) a
+    left join part_area d on d.lease_id = s.lease_id and d.kind = s.kind and d.spaces = s.spaces
+    cross join lateral (select case when s.spaces is null then s.area else d.area end as area) a
     where s.holds
   ), rent as (
     select l.lease_id, l.area, l.counts,

@@ -2,7 +2,7 @@ import type { Rollup } from '../kit/store.ts'
 import { areaIn, contractsSql, HOLDINGS, RENTS, rollUp } from './in-force-queries.ts'
 
 /**
- * Values of a lease that depend on today.
+ * Values of a lease that depend on today. Deleted and archived leases have none.
  *
  * - `timing`: by the status when it has ended for good, else by the dates of the term; null when it has none.
  * - `remaining_months`: full months from today to the expiration, both included (fullMonths of rules.ts); 0 when over.

@@ -1,8 +1,9 @@
 /** Organizations: the first ones of an installation, and children created through the API. */
+import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
 import { registry } from '../resources.ts'
 import type { Store } from '../kit/store.ts'
-import type { Actor } from '../kit/types.ts'
+import type { Actor, Caller } from '../kit/types.ts'
 import { create } from '../kit/write.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { organization } from './resource.ts'
@@ -28,6 +29,21 @@ export async function createOrganization(
     id,
     extra: { ...standing },
   })
+}
+
+/** A child of the caller's organization: of the same plan and environment. The idempotency key stays the caller's. */
+export async function createChild(
+  store: Store,
+  caller: Caller,
+  request: WriteRequest,
+  input: Row,
+): Promise<Outcome> {
+  const { org_id, plan, environment } = caller
+  const { idempotency } = request
+  const write = { ...request, idempotency: idempotency && { ...idempotency, org_id } }
+  const parent_organization_id = publicId(organization.prefix, org_id)
+  const standing = { plan: plan as Standing['plan'], environment, parent_organization_id }
+  return createOrganization(store, write, input, standing)
 }
 
 /** A store for work outside the HTTP service: seeding, commands. */

@@ -4,7 +4,7 @@ import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
 import type { Parameter } from '../kit/parameters.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
-import { ADAPTER_SCHEMA } from './adapter.ts'
+import { ADAPTER_SCHEMA } from './adapter-schema.ts'
 import { JOB_STATES } from './jobs.ts'
 
 const count = (description: string, example: number): JsonSchema => ({
@@ -243,6 +243,7 @@ export const createJob = route(
     problems: [400, 409, 413, 415, 422],
     body: {
       title: 'JobCreate',
+      description: 'A file and the adapter that says how to read it.',
       'x-content-type': 'multipart/form-data',
       type: 'object',
       required: ['adapter', 'file'],

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { envExample } from '../../src/config.ts'
 import { ALL_SCOPES } from '../../src/kit/scopes.ts'
 import { resources } from '../../src/resources.ts'
 import { fileAt, files, linesWith, ROOT } from './repository.ts'
@@ -99,10 +98,3 @@ function headings(markdown: string): string[] {
       .replaceAll(' ', '-'),
   )
 }
-
-describe('generated files', () => {
-  it('.env.example shows every setting with its default', () => {
-    const file = fileAt('.env.example')
-    if (file) expect(file.text).toBe(envExample())
-  })
-})

@@ -1,0 +1,100 @@
+/**
+ * A lean HTTP client in a process of its own: raw keep-alive connections, one request at a time on each, as pgbench does
+ * with its clients. Reads a Plan from standard input and writes a Report to standard output.
+ */
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+export interface Plan {
+  port: number
+  key: string
+  connections: number
+  seconds: number
+  method: 'GET' | 'POST' | 'PATCH'
+  /** Paths to choose from at random. */
+  paths: string[]
+  body: string | null
+  /** Sends a new Idempotency-Key with every request. */
+  idempotent: boolean
+}
+
+export interface Report {
+  per_second: number
+  p50_ms: number
+  p95_ms: number
+  p99_ms: number
+  failed: number
+}
+
+function head(plan: Plan, serial: number): string {
+  const path = plan.paths[Math.floor(Math.random() * plan.paths.length)] as string
+  const lines = [`${plan.method} ${path} HTTP/1.1`, 'host: bench', `x-api-key: ${plan.key}`]
+  if (plan.idempotent) lines.push(`idempotency-key: ${process.pid}-${serial}`)
+  if (plan.body === null) return `${lines.join('\r\n')}\r\n\r\n`
+  const body = plan.body.replace('$SERIAL', String(serial))
+  lines.push('content-type: application/json', `content-length: ${Buffer.byteLength(body)}`)
+  return `${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+async function client(
+  plan: Plan,
+  until: number,
+  times: number[],
+  state: { serial: number; failed: number },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const socket = connect(plan.port, '127.0.0.1')
+    let missing = -1
+    let sent = 0
+    const next = (): void => {
+      if (performance.now() > until) {
+        socket.destroy()
+        resolve()
+        return
+      }
+      missing = -1
+      sent = performance.now()
+      socket.write(head(plan, state.serial++))
+    }
+    socket.on('connect', next)
+    socket.on('error', reject)
+    socket.on('data', (chunk) => {
+      if (missing < 0) {
+        const end = chunk.indexOf('\r\n\r\n')
+        const lines = chunk.toString('latin1', 0, end)
+        if (!/^HTTP\/1.1 20\d/.test(lines)) state.failed++
+        missing = end + 4 + Number(/content-length: (\d+)/i.exec(lines)?.[1] ?? 0)
+      }
+      missing -= chunk.length
+      if (missing > 0) return
+      times.push(performance.now() - sent)
+      next()
+    })
+  })
+}
+
+async function run(plan: Plan): Promise<Report> {
+  const times: number[] = []
+  const state = { serial: 0, failed: 0 }
+  const started = performance.now()
+  const until = started + plan.seconds * 1_000
+  await Promise.all(
+    Array.from({ length: plan.connections }, async () => await client(plan, until, times, state)),
+  )
+  const seconds = (performance.now() - started) / 1_000
+  times.sort((a, b) => a - b)
+  const at = (share: number): number =>
+    Math.round((times[Math.floor(times.length * share)] ?? 0) * 100) / 100
+  return {
+    per_second: Math.round(times.length / seconds),
+    p50_ms: at(0.5),
+    p95_ms: at(0.95),
+    p99_ms: at(0.99),
+    failed: state.failed,
+  }
+}
+
+if (process.argv[1]?.endsWith('load.ts')) {
+  const plan = JSON.parse(await text(process.stdin)) as Plan
+  process.stdout.write(JSON.stringify(await run(plan)))
+}

@@ -1,0 +1,6 @@
+/** What other features use of documents: the reception of files that are sent in forms, and their storage. */
+export type { FileKey, SpooledFile } from './files.ts'
+export type { Storage } from './storage.ts'
+export { Spool, tooLarge } from './spool.ts'
+export { FIELDS_BYTES, FORM_LIMITS, receive } from './upload.ts'
+export type { FormPart, Upload, UploadedFile } from './upload.ts'

@@ -1,0 +1,35 @@
+/** The groups of the interface, in the order in which the reference shows them. */
+import type { Tag } from './http/openapi-document.ts'
+
+export const tags: readonly Tag[] = [
+  {
+    name: 'organizations',
+    description: 'Who owns keys and data: your organization, its child organizations and sandboxes.',
+  },
+  {
+    name: 'parties',
+    description: 'Companies and people: tenants, owners, vendors, guarantors, lenders.',
+  },
+  { name: 'contacts', description: 'The people to call at a party.' },
+  { name: 'properties', description: 'Sites and assets, each with one or more buildings.' },
+  { name: 'buildings', description: 'Buildings of a property.' },
+  { name: 'floors', description: 'Floors of a building.' },
+  { name: 'spaces', description: 'Suites, shops, desks, bays: what can be leased.' },
+  {
+    name: 'leases',
+    description: 'Leases with their rent schedule, options, recoveries, premises and dates.',
+  },
+  { name: 'documents', description: 'Files of any object, with all their versions.' },
+  { name: 'work_orders', description: 'Requests and jobs of maintenance, from request to close.' },
+  {
+    name: 'grid/v2',
+    description:
+      'The second-generation model: the same objects with the facts, sources and history behind each value.',
+  },
+  { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
+  {
+    name: 'sdis',
+    description: 'Data integration: load workbooks and CSV files through an adapter document.',
+  },
+  { name: 'logs', description: 'What was asked of the interface, with which key and how it ended.' },
+]

@@ -1,0 +1,138 @@
+/** Quotas per key, and keys that no longer count. */
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { buildApp } from '../src/app.ts'
+import { newKey } from '../src/http/auth.ts'
+import { createKey, revokeKey } from '../src/keys/service.ts'
+import { idDigits } from '../src/kit/ids.ts'
+import { ALL_SCOPES } from '../src/kit/scopes.ts'
+import { clientWith, grid, newClient, newOrganization } from './grid.ts'
+import type { Answer, TestClient } from './grid.ts'
+
+afterEach(() => void vi.restoreAllMocks())
+
+const sandbox = { standing: { environment: 'sandbox' } } as const
+
+async function times(count: number, client: TestClient): Promise<Answer[]> {
+  return await Promise.all(
+    Array.from({ length: count }, async () => await client.get('/parties?limit=1')),
+  )
+}
+
+describe('the quota of a sandbox', () => {
+  it('admits a hundred requests within a minute and tells where the caller stands', async () => {
+    const client = await newOrganization(sandbox)
+    const first = await client.get('/parties')
+    expect(Object.fromEntries(first.headers)).toMatchObject({
+      'ratelimit-policy': '"sandbox";q=100;w=60',
+      ratelimit: '"sandbox";r=99;t=60',
+      'x-ratelimit-limit': '100',
+      'x-ratelimit-remaining': '99',
+      'x-ratelimit-reset': '60',
+    })
+    const more = await times(99, client)
+    expect(more.filter(({ status }) => status !== 200)).toEqual([])
+    const left = more.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+    expect(left.toSorted((a, b) => a - b)).toEqual(left.map((_, i) => i))
+    const refused = await client.get('/parties')
+    expect(refused).toMatchObject({
+      status: 429,
+      body: { code: 'rate_limited', violated_policies: ['sandbox'], title: 'Too many requests' },
+    })
+    expect(refused.headers.get('content-type')).toContain('application/problem+json')
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0')
+    const wait_s = Number(refused.headers.get('retry-after'))
+    expect(wait_s).toBeGreaterThan(50)
+    expect(wait_s).toBeLessThanOrEqual(60)
+    expect(refused.body.retry_after_s).toBe(wait_s)
+  })
+
+  it('counts each key by itself, and gives places back one by one after a minute', async () => {
+    const client = await newOrganization(sandbox)
+    const start = performance.now()
+    const now = vi.spyOn(performance, 'now')
+    now.mockImplementation(() => start)
+    await times(60, client)
+    now.mockImplementation(() => start + 30_000)
+    await times(40, client)
+    expect((await client.get('/parties')).status).toBe(429)
+    const other = await newClient(client.org_id, ALL_SCOPES, 'sandbox')
+    expect((await other.get('/parties')).status).toBe(200)
+    now.mockImplementation(() => start + 59_999)
+    expect((await client.get('/parties')).headers.get('retry-after')).toBe('1')
+    now.mockImplementation(() => start + 60_000)
+    const statuses = (await times(61, client)).map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200).length).toBe(60)
+    expect((await client.get('/parties')).headers.get('retry-after')).toBe('30')
+  })
+
+  it('is that of the plan elsewhere', async () => {
+    const community = await newOrganization({ standing: { plan: 'community' } })
+    const { headers } = await community.get('/parties')
+    expect(headers.get('ratelimit-policy')).toBe('"community";q=600;w=60')
+  })
+})
+
+describe('a key', () => {
+  it('that is revoked is refused within a second, by processes that know it and by those that do not', async () => {
+    const { app, db } = await grid()
+    const { org_id } = await newOrganization()
+    const other = await buildApp(app.config, db)
+    const { id, text } = await createKey(db, org_id, {
+      name: 'K',
+      scopes: ALL_SCOPES,
+      environment: 'production',
+    })
+    const known = clientWith(text, org_id)
+    const elsewhere = async (): Promise<number> =>
+      (await other.inject({ url: '/api/v1/parties', headers: { 'x-api-key': text } })).statusCode
+    expect((await known.get('/parties')).status).toBe(200)
+    expect(await revokeKey(db, org_id, idDigits('key', id) as number)).toBe(true)
+    const revoked_at = performance.now()
+    expect(await elsewhere()).toBe(401)
+    let answer = await known.get('/parties')
+    while (answer.status === 200 && performance.now() - revoked_at < 2_000) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      answer = await known.get('/parties')
+    }
+    expect(performance.now() - revoked_at).toBeLessThan(1_000)
+    expect(answer).toMatchObject({ status: 401, body: { code: 'invalid_key' } })
+    expect(await revokeKey(db, org_id, idDigits('key', id) as number)).toBe(false)
+    await other.close()
+  })
+
+  it('that has expired is refused at that moment, though it was just used', async () => {
+    const { db } = await grid()
+    const { org_id } = await newOrganization()
+    const key = { name: 'K', scopes: ALL_SCOPES, environment: 'production' } as const
+    const expires_at = new Date(Date.now() + 300)
+    const client = clientWith((await createKey(db, org_id, { ...key, expires_at })).text, org_id)
+    expect((await client.get('/parties')).status).toBe(200)
+    await new Promise((resolve) => setTimeout(resolve, expires_at.getTime() - Date.now() + 1))
+    expect(await client.get('/parties')).toMatchObject({
+      status: 401,
+      body: { code: 'expired_key' },
+    })
+  })
+
+  it.each([
+    ['none', '', 'missing_key'],
+    ['some text', 'secret', 'invalid_key'],
+    ['one with a wrong checksum', newKey('production').slice(0, -1) + '!', 'invalid_key'],
+    ['one that was never given out', newKey('sandbox'), 'invalid_key'],
+  ])('%s is 401', async (_, text, code) => {
+    const answer = await clientWith(text, 0).get('/parties')
+    expect(answer).toMatchObject({ status: 401, body: { code, status: 401 } })
+    expect(answer.headers.get('x-request-id')).toBe(answer.body.request_id)
+  })
+
+  it('of an organization whose plan lacks an endpoint is told which plan has it', async () => {
+    const { allow } = await import('../src/http/auth.ts')
+    const caller = { plan: 'professional', scopes: new Set(ALL_SCOPES) }
+    expect(() => allow(caller as never, 'read:intelligence')).toThrow(
+      expect.objectContaining({
+        code: 'plan_required',
+        extra: { plan_required: 'enterprise', required_scope: 'read:intelligence' },
+      }),
+    )
+  })
+})
