@@ -1,16 +1,14 @@
 /** Reads and writes through the whole request path, beside the same SQL in the database alone. */
 import { listStatement } from '../server/src/kit/store.ts'
 import { parseListQuery } from '../server/src/kit/query.ts'
-import { writeStatement } from '../server/src/kit/door.ts'
 import { lease } from '../server/src/leases/resource.ts'
-import { SYSTEM } from '../server/src/organizations/service.ts'
 import { registry } from '../server/src/resources.ts'
-import { Client } from 'pg'
 import { database, load } from './clients.ts'
 import type { Script } from './clients.ts'
 import type { Plan, Report } from './load.ts'
-import { leaseChange, leaseInput, openDb, seedLeases } from './seed.ts'
+import { openDb, owner, seedLeases } from './seed.ts'
 import type { Server } from './server.ts'
+import { benchCreate, benchPatch } from './writes.ts'
 
 export interface RequestResult extends Report {
   scenario: string
@@ -110,7 +108,7 @@ export async function benchRequests(server: Server): Promise<RequestResult[]> {
     ),
   )
   results.push(await benchCreate(server, org_id, property.id, tenant.id))
-  results.push(await benchPatch(server, ids))
+  results.push(await benchPatch(server, org_id, ids))
   return results
 }
 
@@ -158,7 +156,7 @@ async function scenario(
 }
 
 /** Median of rounds in which product and database take turns. */
-async function rounds(
+export async function rounds(
   server: Server,
   name: string,
   plan: Omit<Plan, 'port' | 'key' | 'connections' | 'seconds'>,
@@ -200,95 +198,4 @@ function median(values: number[]): number {
 
 function share(part: number, whole: number): number {
   return Math.round((part / whole) * 100) / 100
-}
-
-/** An id that stands for the new one in the recorded statement. */
-const PLACE = 777_777_777_777_777
-
-/**
- * POST with an idempotency key against the door's own statement. The recorded rows lie in a table, because pgbench takes
- * a colon in a literal for a variable.
- */
-async function benchCreate(
-  server: Server,
-  org_id: number,
-  property_id: string,
-  tenant_id: string,
-): Promise<RequestResult> {
-  const input = { ...leaseInput(1, property_id, tenant_id), status: 'draft' }
-  const references = [property_id, tenant_id].map((id) => ({
-    target: id.startsWith('prop') ? 'property' : 'party',
-    id: Number(id.replace(/^.*_/, '')),
-  }))
-  const idempotency = {
-    key: `key-${PLACE}`,
-    route: 'POST /leases',
-    fingerprint: 'f'.repeat(64),
-    status: 201,
-    headers: { etag: '"v1"' },
-    body: JSON.stringify(leaseChange(input, org_id, PLACE).after),
-  }
-  const { sql, params } = writeStatement(lease, [leaseChange(input, org_id, PLACE)], {
-    org_id,
-    actor: { ...SYSTEM, type: 'api_key', id: 'key_1', request_id: 'req_1' },
-    source_id: 1,
-    at: new Date(),
-    references,
-    idempotency,
-  })
-  await owner(server, [
-    'drop table if exists bench_param',
-    'create table bench_param (n integer primary key, v text)',
-    'grant select on bench_param to grid_app',
-  ])
-  const client = await ownerClient(server)
-  for (const [i, value] of params.entries())
-    await client.query('insert into bench_param values ($1, $2)', [
-      i + 1,
-      value === null ? null : String(value),
-    ])
-  await client.query('analyze bench_param')
-  await client.end()
-  const statement = sql.replaceAll(/\$(\d+)/g, (_, n: string) => {
-    const value = params[Number(n) - 1]
-    if (typeof value === 'number' || value === null) return String(value)
-    return `(select replace(v, '${PLACE}', :id::text) from bench_param where n = ${n})`
-  })
-  const flight: Script = {
-    variables: { id: [10 ** 12, 9 * 10 ** 14] },
-    statements: ['begin', `select app.set_org(${org_id})`, statement, 'commit'],
-  }
-  return await rounds(
-    server,
-    'create a lease',
-    { method: 'POST', paths: ['/api/v1/leases'], body: JSON.stringify(input), idempotent: true },
-    flight,
-    null,
-  )
-}
-
-/** PATCH one field of random leases: a read and a write. */
-async function benchPatch(server: Server, ids: readonly number[]): Promise<RequestResult> {
-  const paths = ids.slice(0, 5_000).map((id) => `/api/v1/leases/le_${id}`)
-  const flight: Script = { variables: {}, statements: ['select 1'] }
-  const result = await rounds(
-    server,
-    'patch a lease',
-    { method: 'PATCH', paths, body: '{"permitted_use":"Use $SERIAL"}', idempotent: false },
-    flight,
-    null,
-  )
-  return { ...result, database_per_second: 0, ratio: 0 }
-}
-
-async function ownerClient(server: Server): Promise<Client> {
-  const client = new Client({ host: server.socket_dir, user: 'postgres', database: 'postgres' })
-  await client.connect()
-  return client
-}
-
-async function owner(server: Server, statements: readonly string[]): Promise<void> {
-  const client = await ownerClient(server)
-  for (const sql of statements) await client.query(sql)
-  await client.end()
 }

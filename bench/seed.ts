@@ -1,4 +1,5 @@
 /** Leases to read and write: rows in bulk through the write door, as an import writes them. */
+import { Client } from 'pg'
 import { Db } from '../server/src/db/db.ts'
 import { newRow } from '../server/src/kit/apply.ts'
 import { writeStatement } from '../server/src/kit/door.ts'
@@ -87,4 +88,21 @@ export async function seedLeases(
     all.push(...ids)
   }
   return all
+}
+
+/** A connection as the owner of the tables, who sees everything. */
+export async function ownerClient(server: { socket_dir: string }): Promise<Client> {
+  const client = new Client({ host: server.socket_dir, user: 'postgres', database: 'postgres' })
+  await client.connect()
+  return client
+}
+
+/** Statements as the owner. */
+export async function owner(
+  server: { socket_dir: string },
+  statements: readonly string[],
+): Promise<void> {
+  const client = await ownerClient(server)
+  for (const sql of statements) await client.query(sql)
+  await client.end()
 }

@@ -150,6 +150,8 @@ create table idempotency (
   at timestamptz not null,
   constraint idempotency_pkey primary key (org_id, key, route)
 );
+alter table idempotency alter column body set storage external;
+alter table idempotency set (toast_tuple_target = 8160);
 create index idempotency_at_idx on idempotency (at);
 
 -- What changed, one row per object and transaction, in the transaction that changed it. An event's public id is made of
@@ -169,6 +171,8 @@ create table event (
   body text,
   constraint event_pkey primary key (org_id, tx_id, n, at)
 ) partition by range (at);
+-- Bodies stay uncompressed in the row, as in the resource tables.
+alter table event alter column body set storage external;
 
 create table audit_entry (
   org_id bigint not null,
@@ -268,6 +272,9 @@ create function app.ensure_partitions(day date)
         perform pg_advisory_xact_lock(7016, 2);
         execute format('create table if not exists public.%I partition of public.%I for values from (%L) to (%L)',
           child, parent, first, (first + interval '1 month')::date);
+        if parent = 'event' then
+          execute format('alter table public.%I set (toast_tuple_target = 8160)', child);
+        end if;
         execute format('alter table public.%I enable row level security', child);
         execute format('alter table public.%I force row level security', child);
       end if;

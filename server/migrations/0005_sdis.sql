@@ -84,11 +84,15 @@ begin
   end loop;
 end $$;
 
--- Takes the oldest job that nobody works on: queued, or left by a worker whose session is gone or silent. A source is
--- loaded by one job at a time.
+-- Takes the oldest job that nobody works on: queued, or left by a worker that is silent or whose session is gone, in this
+-- run of the server or an earlier one. A source is loaded by one job at a time; claims come one after the other, so that
+-- two workers do not take two of its jobs at once.
 create function app.claim_job(lease bigint, worker_pid integer)
-  returns table (id bigint, org_id bigint) language sql security definer set search_path = public, pg_temp
+  returns table (id bigint, org_id bigint) language plpgsql security definer set search_path = public, pg_temp
   as $$
+  begin
+    perform pg_advisory_xact_lock(7016, 3);
+    return query
     update job j set
       state = case j.state when 'queued' then 'validating' else j.state end,
       lease_id = lease, backend_pid = worker_pid, locked_until = now() + interval '60 seconds',
@@ -96,14 +100,15 @@ create function app.claim_job(lease bigint, worker_pid integer)
     where j.id = (
       select o.id from job o
       where (o.state = 'queued' or (o.state in ('validating', 'running', 'cancelling') and (o.locked_until < now()
-          or not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
+          or (o.backend_pid is not null and (o.locked_until - interval '60 seconds' < pg_postmaster_start_time()
+            or not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))))
         and not exists (
           select from job b where b.org_id = o.org_id and b.source_name = o.source_name and b.id <> o.id
             and b.state in ('validating', 'running', 'cancelling')
             and (o.state = 'queued' or b.id < o.id))
       order by o.created_at, o.id limit 1 for update skip locked)
-    returning j.id, j.org_id
-  $$;
+    returning j.id, j.org_id;
+  end $$;
 alter function app.claim_job(bigint, integer) owner to grid_system;
 revoke execute on function app.claim_job(bigint, integer) from public;
 grant execute on function app.claim_job(bigint, integer) to grid_app;

@@ -8,13 +8,16 @@ import { storageOf } from './documents/storage.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
 import { errors, unreadable } from './http/errors.ts'
+import { health } from './http/health.ts'
 import { limits } from './http/limits.ts'
+import { RequestCounts } from './http/metrics.ts'
 import { openapi, refuseUndocumented } from './http/openapi.ts'
 import { RequestLog, requestLog } from './http/request-log.ts'
 import './http/types.ts'
 import { invalid } from './kit/errors.ts'
 import type { JsonSchema } from './kit/field.ts'
 import { validate } from './kit/validate.ts'
+import { referenceRoutes } from './reference/routes.ts'
 import { registry } from './resources.ts'
 import { tags } from './tags.ts'
 
@@ -58,11 +61,13 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.decorate('db', db)
   app.decorate('keys', keys)
   app.decorate('requestLog', log)
+  app.decorate('requestCounts', new RequestCounts())
   app.decorate('storage', storageOf(config))
   app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
   app.decorateRequest('caller')
   app.decorateRequest('problem', null)
 
+  if (config.GRID_OPS_PORT > 0) app.requestCounts.watch(app)
   // A request's way: id -> key and scope -> limit -> body and its validation -> handler -> log.
   refuseUndocumented(app)
   app.addHook('onRequest', (request, reply, done) => {
@@ -80,6 +85,8 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     },
     { prefix: '/api/v1' },
   )
+  health(app)
+  referenceRoutes(app)
   const touch = setInterval(() => void touchKeys(db, keys).catch(() => {}), 10_000)
   app.addHook('onClose', async () => {
     clearInterval(touch)

@@ -92,7 +92,7 @@ export const commands: Record<string, Command> = {
   },
   seed: {
     summary: 'Write the demo portfolio into an organization that has no property yet.',
-    usage: '[--size s|m|l] [--seed 1] [--org org_1]',
+    usage: '[--size s|m|l] [--seed 10] [--org org_1]',
     options: { size: { type: 'string' }, seed: { type: 'string' }, org: { type: 'string' } },
     run: async (values) => withDatabase(async (booted) => seed(booted, values)),
   },

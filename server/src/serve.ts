@@ -5,10 +5,14 @@ import { boot } from './boot.ts'
 import type { Booted } from './boot.ts'
 import type { Config } from './config.ts'
 import { firstStart, keysPath } from './first-start.ts'
+import { startOps } from './ops.ts'
 import { startWork } from './queue/work.ts'
 
 /** How long running requests may take to finish once the service is told to stop. */
 const DRAIN_MS = 20_000
+
+/** Connections that turn idle while draining are looked for this often. */
+const IDLE_MS = 50
 
 /** Runs until a signal or until the database is lost. @returns the exit code. */
 export async function serve(
@@ -18,6 +22,7 @@ export async function serve(
   const booted = await boot(config, print)
   let app: FastifyInstance | null = null
   let stopWork: (() => Promise<void>) | null = null
+  let ops: { close: () => Promise<void> } | null = null
   try {
     const base_url = config.GRID_BASE_URL ?? `http://${config.GRID_HOST}:${config.GRID_PORT}/api/v1`
     const keys = await firstStart(config, booted.db, booted.data_dir, base_url)
@@ -26,30 +31,46 @@ export async function serve(
       stopWork = startWork(config, booted.db, booted.data_dir, (message) => print(message))
     if (roles.api) {
       app = await buildApp(config, booted.db)
-      await listen(app, config)
+      await listening(app.listen({ port: config.GRID_PORT, host: config.GRID_HOST }), 'GRID_PORT')
       print(
         `API      ${base_url}\nDocs     ${new URL('/docs', base_url).href}\nKeys     ${keysPath(booted.data_dir)}`,
       )
     }
+    if (config.GRID_OPS_PORT > 0) ops = await operate(config, booted.db, app)
     const reason = await stopReason(booted)
     print(reason)
     return reason.startsWith('stopping') ? 0 : 1
   } finally {
     await drain(app)
+    await ops?.close()
     await stopWork?.()
     await booted.stop()
   }
 }
 
-async function listen(app: FastifyInstance, config: Config): Promise<void> {
+/** Metrics and health of this process on the operator's port. */
+async function operate(
+  config: Config,
+  db: Booted['db'],
+  app: FastifyInstance | null,
+): Promise<{ close: () => Promise<void> }> {
+  const requests = app?.requestCounts ?? null
+  const requestLog = app?.requestLog ?? null
+  const ops = await listening(startOps(config, { db, requests, requestLog }), 'GRID_OPS_PORT')
+  print(`Metrics  http://${config.GRID_HOST}:${ops.port}/health/metrics`)
+  return ops
+}
+
+/** Waits for a server to listen. @throws a sentence on what to do when another program has its port. */
+async function listening<T>(start: Promise<T>, setting: 'GRID_PORT' | 'GRID_OPS_PORT'): Promise<T> {
   try {
-    await app.listen({ port: config.GRID_PORT, host: config.GRID_HOST })
+    return await start
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new Error(
-      `port ${config.GRID_PORT} is in use on ${config.GRID_HOST}; stop what uses it or set GRID_PORT to another port`,
-      { cause: error },
-    )
+    const { code, port } = error as NodeJS.ErrnoException & { port?: number }
+    if (code !== 'EADDRINUSE') throw error
+    throw new Error(`port ${port} is in use; stop what uses it or set ${setting} to another port`, {
+      cause: error,
+    })
   }
 }
 
@@ -67,7 +88,9 @@ async function stopReason(booted: Booted): Promise<string> {
 async function drain(app: FastifyInstance | null): Promise<void> {
   if (!app) return
   const hurry = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_MS)
   await app.close()
+  clearInterval(idle)
   clearTimeout(hurry)
 }
 

@@ -4,7 +4,8 @@ import type { Tag } from './http/openapi-document.ts'
 export const tags: readonly Tag[] = [
   {
     name: 'organizations',
-    description: 'Who owns keys and data: your organization, its child organizations and sandboxes.',
+    description:
+      'Who owns keys and data: your organization, its child organizations and sandboxes.',
   },
   {
     name: 'parties',
@@ -29,7 +30,10 @@ export const tags: readonly Tag[] = [
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'sdis',
-    description: 'Data integration: load workbooks and CSV files through an adapter document.',
+    description: 'Load workbooks and CSV files through an adapter document.',
   },
-  { name: 'logs', description: 'What was asked of the interface, with which key and how it ended.' },
+  {
+    name: 'logs',
+    description: 'What was asked of the interface, with which key and how it ended.',
+  },
 ]

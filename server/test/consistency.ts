@@ -134,7 +134,7 @@ function sameCell(column: Column, cell: string | null, value: unknown): boolean 
   if (column.type === 'numeric') return parseDecimal(cell, 20) === parseDecimal(value, 20)
   if (column.type === 'timestamptz') return sameInstant(cell, value)
   if (column.type === 'text[]') return isDeepStrictEqual(JSON.parse(cell), value)
-  return cell === String(value as string | number | boolean)
+  return cell === String(value)
 }
 
 function sameInstant(cell: string | null, value: unknown): boolean {

@@ -125,9 +125,7 @@ export function clientWith(key: string, org_id: number): TestClient {
         ...(json ? { 'content-type': 'application/json' } : {}),
         ...headers,
       },
-      ...(body === undefined
-        ? {}
-        : { body: json ? JSON.stringify(body) : (body as string | FormData) }),
+      ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : body }),
     })
     const text = await response.text()
     const parsed =

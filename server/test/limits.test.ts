@@ -48,7 +48,7 @@ describe('the quota of a sandbox', () => {
 
   it('counts each key by itself, and gives places back one by one after a minute', async () => {
     const client = await newOrganization(sandbox)
-    const start = performance.now()
+    const start = Math.floor(performance.now())
     const now = vi.spyOn(performance, 'now')
     now.mockImplementation(() => start)
     await times(60, client)
@@ -89,12 +89,8 @@ describe('a key', () => {
     expect(await revokeKey(db, org_id, idDigits('key', id) as number)).toBe(true)
     const revoked_at = performance.now()
     expect(await elsewhere()).toBe(401)
-    let answer = await known.get('/parties')
-    while (answer.status === 200 && performance.now() - revoked_at < 2_000) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-      answer = await known.get('/parties')
-    }
-    expect(performance.now() - revoked_at).toBeLessThan(1_000)
+    await new Promise((resolve) => setTimeout(resolve, revoked_at + 1_000 - performance.now()))
+    const answer = await known.get('/parties')
     expect(answer).toMatchObject({ status: 401, body: { code: 'invalid_key' } })
     expect(await revokeKey(db, org_id, idDigits('key', id) as number)).toBe(false)
     await other.close()
@@ -103,11 +99,14 @@ describe('a key', () => {
   it('that has expired is refused at that moment, though it was just used', async () => {
     const { db } = await grid()
     const { org_id } = await newOrganization()
-    const key = { name: 'K', scopes: ALL_SCOPES, environment: 'production' } as const
-    const expires_at = new Date(Date.now() + 300)
-    const client = clientWith((await createKey(db, org_id, { ...key, expires_at })).text, org_id)
+    const hour_ms = 3_600_000
+    const expires_at = new Date(Date.now() + hour_ms)
+    const key = { name: 'K', scopes: ALL_SCOPES, environment: 'production', expires_at } as const
+    const client = clientWith((await createKey(db, org_id, key)).text, org_id)
     expect((await client.get('/parties')).status).toBe(200)
-    await new Promise((resolve) => setTimeout(resolve, expires_at.getTime() - Date.now() + 1))
+    const now = vi.spyOn(Date, 'now').mockImplementation(() => expires_at.getTime() - 1)
+    expect((await client.get('/parties')).status).toBe(200)
+    now.mockImplementation(() => expires_at.getTime())
     expect(await client.get('/parties')).toMatchObject({
       status: 401,
       body: { code: 'expired_key' },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { filterColumns, OPERATORS_OF } from '../src/kit/filter.ts'
 import type { Resource, Row } from '../src/kit/resource.ts'
 import { resources } from '../src/resources.ts'
-import { newOrganization } from './grid.ts'
+import { newOrganization, owner } from './grid.ts'
 import { portfolio, samples } from './samples.ts'
 
 const client = await newOrganization()
@@ -285,5 +285,35 @@ describe('a collection under its parent', () => {
     expect(mine.body.data[0].id.startsWith(`${prefix}_`)).toBe(true)
     expect((await client.get(`${path}/${foreign[parent]}${under}`)).status).toBe(404)
     expect((await client.get(`${path}/${other.prefix}_999999999${under}`)).status).toBe(404)
+  })
+})
+
+describe('what is archived or deleted', () => {
+  it('is left out of lists and counts unless it is asked for', async () => {
+    const own = await newOrganization()
+    const names = ['here', 'archived', 'deleted']
+    const made = await Promise.all(
+      names.map(async (legal_name) => await own.post('/parties', { kind: 'company', legal_name })),
+    )
+    const [, archived, deleted] = made.map(({ body }) => body.id as string)
+    // Only a source that stops listing an object archives it.
+    const direct = await owner()
+    await direct.query('update party set archived_at = now() where org_id = $1 and id = $2', [
+      own.org_id,
+      archived?.slice(4),
+    ])
+    await direct.end()
+    await own.delete(`/parties/${deleted}`)
+    const found = async (query: string): Promise<string> => {
+      const { body } = await own.get(`/parties?sort=legal_name&include=total_count${query}`)
+      expect(body.total_count).toBe(body.data.length)
+      return body.data.map((row: Row) => row['legal_name']).join(' ')
+    }
+    expect(await found('')).toBe('here')
+    expect(await found(',archived')).toBe('archived here')
+    expect(await found(',deleted')).toBe('deleted here')
+    expect(await found(',archived,deleted')).toBe('archived deleted here')
+    expect(await found('&archived_at[is_null]=false')).toBe('archived')
+    expect((await own.get(`/parties/${archived}`)).status).toBe(200)
   })
 })

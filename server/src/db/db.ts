@@ -29,6 +29,15 @@ export class Db implements OrgDb {
     await this.pipeline.open()
   }
 
+  /** How busy the connections are, for the operator. */
+  connections(): {
+    pooled: { busy: number; idle: number; waiting: number }
+    pipelined: { open: number; pending: number }
+  } {
+    const { totalCount, idleCount: idle, waitingCount: waiting } = this.pool
+    return { pooled: { busy: totalCount - idle, idle, waiting }, pipelined: this.pipeline.load }
+  }
+
   async close(): Promise<void> {
     await this.pipeline.close()
     await this.pool.end()

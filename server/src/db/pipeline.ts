@@ -130,6 +130,12 @@ export class Pipeline {
     }
   }
 
+  /** Connections that are open, and flights in the air on all of them. */
+  get load(): { open: number; pending: number } {
+    const open = this.lines.filter((line) => line !== null && !line.broken)
+    return { open: open.length, pending: open.reduce((sum, line) => sum + (line?.pending ?? 0), 0) }
+  }
+
   async close(): Promise<void> {
     this.closed = true
     await Promise.all(this.lines.map(async (line) => line?.end()))
@@ -195,7 +201,7 @@ class Line {
         },
       },
     })
-    const client = new Client({ ...config, stream: () => socket } as ClientConfig)
+    const client = new Client({ ...config, stream: () => socket })
     await client.connect()
     // With TLS `connection.stream` is the encrypted socket around ours.
     const { stream } = (client as unknown as { connection: { stream: Socket } }).connection

@@ -59,6 +59,7 @@ export const DEFINER_FUNCTIONS: Readonly<
   place_transactions: { owner: 'system', why: 'numbers events of every organization' },
   write_request_log: { owner: 'system', why: 'writes a batch of all organizations' },
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
+  job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -1,7 +1,7 @@
 /** Documents of the portfolio: leases, amendments, certificates of insurance, appraisals. A few of them have a file. */
 import type { Row } from '../kit/resource.ts'
 import { addDays, addMonths, earlier, instantOf, later, monthEnd, yearOf } from './calendar.ts'
-import { documentKey, hasDocuments } from './document-keys.ts'
+import { amendmentKey, documentKey, hasDocuments } from './document-keys.ts'
 import { areaOn } from './lease-states.ts'
 import {
   amendmentPages,
@@ -21,7 +21,7 @@ import type { Site } from './sites.ts'
 const LEASE_FILES = 8
 const AMENDMENT_FILES = 2
 /** Share of the tenants in place that have handed in a certificate of insurance. */
-const CERTIFIED = 0.86
+const CERTIFIED = 0.8
 
 export function documentDrafts(
   leases: readonly LeasePlan[],
@@ -38,7 +38,12 @@ export function documentDrafts(
   const estoppel = kept.find(({ isCliff }) => isCliff) ?? kept[0]
   return [
     ...kept.flatMap((lease) => [
-      leaseDocument(lease, withFile.has(lease), conflicts.get(lease.key)?.expiration_date, calendar),
+      leaseDocument(
+        lease,
+        withFile.has(lease),
+        conflicts.get(lease.key)?.expiration_date,
+        calendar,
+      ),
       ...amendmentDocuments(lease, amended.has(lease), calendar),
     ]),
     ...certificates(kept, calendar, random.fork('certificates')),
@@ -114,7 +119,9 @@ function reading(expiration: string): Row {
 }
 
 function amendmentDocuments(lease: LeasePlan, hasFile: boolean, calendar: Calendar): Draft[] {
-  return lease.amendments.map(({ effective, executed }, i) => {
+  return lease.amendments.flatMap(({ effective, executed }, i) => {
+    const key = amendmentKey(lease, i)
+    if (!key) return []
     const body: Row = {
       title: `Amendment ${i + 1} to lease ${lease.number}`,
       document_type: 'amendment',
@@ -125,16 +132,12 @@ function amendmentDocuments(lease: LeasePlan, hasFile: boolean, calendar: Calend
       confidentiality: 'confidential',
     }
     const pages = hasFile && i === 0 ? amendmentPages(lease, 1) : undefined
-    return draftOf(documentKey(lease, `amendment-${i + 1}`), body, executed, calendar, pages)
+    return [draftOf(key, body, executed, calendar, pages)]
   })
 }
 
 /** Policies run for a year: 88 % are current, 7 % run out within a month, 5 % have run out. */
-function certificates(
-  leases: readonly LeasePlan[],
-  calendar: Calendar,
-  random: Random,
-): Draft[] {
+function certificates(leases: readonly LeasePlan[], calendar: Calendar, random: Random): Draft[] {
   const { start } = calendar
   const insured = leases.filter((lease) => isRunning(lease) && random.chance(CERTIFIED))
   return insured.map((lease, i) => {
@@ -192,4 +195,3 @@ function appraisals(site: Site, calendar: Calendar, random: Random): Draft[] {
     return draftOf(`doc:${site.code}/appraisal-${year}`, body, signed, calendar)
   })
 }
-

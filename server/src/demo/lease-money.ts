@@ -1,13 +1,14 @@
 /** What a lease says about money besides rent: recoveries, charges, deposits, concessions, sales rent. */
 import type { Row } from '../kit/resource.ts'
 import { addDays, addMonths, daysBetween, later, monthEnd, yearOf } from './calendar.ts'
-import { BROKERS, OWNER } from './counterparties.ts'
+import { BROKERS, GUARANTORS, OWNER } from './counterparties.ts'
 import { amount, rate, round, sum, toStep } from './figures.ts'
 import { areaOn } from './lease-states.ts'
 import type { LeaseState } from './lease-states.ts'
 import { ref } from './model.ts'
 import type { LeasePlan, TermPlan } from './model.ts'
 import { displayName } from './names.ts'
+import { entityOf } from './sites.ts'
 import { CPI_CAP, CPI_FLOOR, rateOn, rentScale, rentStart } from './rents.ts'
 import { SEGMENTS } from './segments.ts'
 
@@ -91,7 +92,7 @@ export function chargesOf(state: LeaseState): Row[] {
   }))
 }
 
-export function escalationsOf({ terms, calendar }: LeaseState): Row[] {
+export function escalationsOf({ lease, terms, calendar }: LeaseState): Row[] {
   return terms.flatMap((term): Row[] => {
     const { growth } = term
     if (term.type === 'holdover') return []
@@ -106,7 +107,8 @@ export function escalationsOf({ terms, calendar }: LeaseState): Row[] {
     return [
       {
         ...rule,
-        index_name: 'CPI-U, U.S. city average',
+        index_name:
+          lease.site.currency === 'EUR' ? 'Verbraucherpreisindex' : 'CPI-U, U.S. city average',
         base_index_value: round(
           256 * 1.031 ** (daysBetween('2020-01-01', base_index_date) / 365.25),
           1,
@@ -127,7 +129,7 @@ export function depositsOf(state: LeaseState): Row[] {
   const own = lease.random.fork('deposit')
   const first = state.terms[0] as TermPlan
   const monthly = (first.rate * areaOn(lease, first.from)) / 12
-  const held_by = `${lease.site.name} Holdings LLC`
+  const held_by = entityOf(lease.site)
   if (!own.chance(0.7)) return []
   if (monthly < 45_000) {
     const months = own.pick([1, 1, 2])
@@ -269,13 +271,13 @@ export function partiesOf({ lease, commencement }: LeaseState): Row[] {
     burn_off_date: addMonths(from_date, 36),
   }
   const guarantor = {
-    party_id: ref(`pty:g${own.int(1, 24)}`),
+    party_id: ref(`pty:g${own.int(1, GUARANTORS)}`),
     role: 'guarantor',
     from_date,
     guaranty,
   }
   return [
-    ...(isShop && own.chance(0.4) ? [guarantor] : []),
+    ...(isShop && lease.site.currency === 'USD' && own.chance(0.4) ? [guarantor] : []),
     { party_id: ref(OWNER), role: 'landlord', from_date },
     ...(areaOn(lease, commencement) > 30_000
       ? [{ party_id: ref('pty:counsel'), role: 'notice_copy', from_date }]

@@ -7,12 +7,12 @@ import { areaOn, presentOf } from './lease-states.ts'
 import type { LeaseState } from './lease-states.ts'
 import { ref } from './model.ts'
 import type { AmendmentPlan, TermPlan } from './model.ts'
-import { documentKey, hasDocuments } from './document-keys.ts'
+import { amendmentKey } from './document-keys.ts'
 import { rentScale } from './rents.ts'
 
-/** Shares of leases with a right. */
+/** Shares of leases with a right; three in ten terms are too short to be ended early. */
 const RENEWAL = 0.62
-const TERMINATION = 0.14
+const TERMINATION = 0.17
 const GROWTH = 0.18
 const PURCHASE = 0.01
 
@@ -83,7 +83,7 @@ export function renewalStatus(
   { lease, ended, calendar }: LeaseState,
   notice_end_date: string,
 ): string {
-  if (ended !== null) return 'lapsed'
+  if (ended !== null || lease.status === 'holdover') return 'lapsed'
   if (notice_end_date >= calendar.start) return 'available'
   if (lease.isFollowed) return 'waived'
   return lease.random.fork('window').weighted([
@@ -208,6 +208,7 @@ export function amendmentsOf(state: LeaseState): Row[] {
     .filter(({ effective }) => effective <= day)
     .map((amendment, i) => {
       const { summary, changes } = contentOf(state, amendment)
+      const paper = amendmentKey(lease, i)
       return {
         number: String(i + 1),
         title: `${TITLES[i] ?? 'Further'} amendment to lease`,
@@ -215,7 +216,7 @@ export function amendmentsOf(state: LeaseState): Row[] {
         executed_date: amendment.executed,
         kind: amendment.kind,
         summary,
-        document_id: hasDocuments(lease) ? ref(documentKey(lease, `amendment-${i + 1}`)) : null,
+        document_id: paper ? ref(paper) : null,
         changes,
       }
     })

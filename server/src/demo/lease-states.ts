@@ -71,8 +71,7 @@ function statusOn(lease: LeasePlan, day: string, calendar: Calendar): LeaseStatu
     const reached = PROGRESS.filter(
       ([stage, share]) =>
         day >= dayBetween(born, calendar.start, share) &&
-        (stage === status ||
-          (stage !== 'void' && STAGES.indexOf(stage) < STAGES.indexOf(status))),
+        (stage === status || (stage !== 'void' && STAGES.indexOf(stage) < STAGES.indexOf(status))),
     )
     return reached.at(-1)?.[0] ?? 'draft'
   }

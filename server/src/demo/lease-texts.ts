@@ -5,10 +5,10 @@ import { areaOn } from './lease-states.ts'
 import { lastTerm } from './model.ts'
 import type { LeasePlan, TermPlan } from './model.ts'
 import { rentStart, stepsOf } from './rents.ts'
+import { entityOf } from './sites.ts'
 
-const MONTHS = (
-  'January February March April May June July August September October November December'
-).split(' ')
+const MONTHS =
+  'January February March April May June July August September October November December'.split(' ')
 
 /** A date as contracts write it: March 31, 2029. */
 export function inWords(date: string): string {
@@ -47,7 +47,7 @@ export function leasePages(lease: LeasePlan, expiration: string | null, today: s
     'LEASE AGREEMENT',
     '',
     `Lease number: ${lease.number}`,
-    `Landlord: ${site.name} Holdings LLC`,
+    `Landlord: ${entityOf(site)}`,
     `Tenant: ${tenant.legal_name}`,
     `Property: ${site.name}, ${site.market.city}, ${site.market.region.slice(3)}`,
     '',
@@ -112,7 +112,7 @@ export function certificatePages(lease: LeasePlan, expires: string): string[][] 
       '',
       'Commercial general liability, each occurrence: USD 2,000,000',
       'General aggregate: USD 4,000,000',
-      `Additional insured: ${lease.site.name} Holdings LLC`,
+      `Additional insured: ${entityOf(lease.site)}`,
       'Waiver of subrogation: yes',
     ],
   ]

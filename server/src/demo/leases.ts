@@ -21,7 +21,7 @@ import type { LeaseState } from './lease-states.ts'
 import { ref } from './model.ts'
 import type { Calendar, Draft, LeasePlan, TermPlan } from './model.ts'
 import { displayName } from './names.ts'
-import { documentKey, hasDocuments } from './document-keys.ts'
+import { amendmentKey, documentKey, hasDocuments } from './document-keys.ts'
 import { rentStart, scheduleOf } from './rents.ts'
 import { HOLDOVER_PCT } from './tenancies.ts'
 
@@ -48,7 +48,7 @@ function difference(before: Row, after: Row): Row {
 }
 
 function leaseBody(state: LeaseState, serial: number): Row {
-  const { lease, day, commencement } = state
+  const { lease, day } = state
   const area = round(areaOn(lease, day), 2)
   const share = round((area / lease.building.area) * 100, 4)
   const schedule = rentSchedule(state)
@@ -87,7 +87,6 @@ function leaseBody(state: LeaseState, serial: number): Row {
     permitted_use: permittedUse(state),
     ...clausesOf(state),
     external_ids: [{ system: 'erp', id: `l${String(serial).padStart(6, '0')}` }],
-    ...(commencement > state.calendar.start ? { tags: ['future'] } : {}),
   }
 }
 
@@ -176,7 +175,8 @@ function termRow({ lease, status, terms }: LeaseState, term: TermPlan, index: nu
   const isProposed = ['draft', 'in_review', 'out_for_signature', 'void'].includes(status)
   const area = round(areaOn(lease, term.from), 2)
   const amendment = lease.amendments.findIndex(({ effective }) => effective === term.known)
-  const part = index === 0 ? 'lease' : amendment >= 0 ? `amendment-${amendment + 1}` : null
+  const own = hasDocuments(lease) ? documentKey(lease, 'lease') : null
+  const paper = index === 0 ? own : amendmentKey(lease, amendment)
   return {
     term_type: terms[index]?.type,
     status: isProposed ? 'proposed' : 'executed',
@@ -186,7 +186,7 @@ function termRow({ lease, status, terms }: LeaseState, term: TermPlan, index: nu
     rentable_area: area,
     annual_base_rent: amount(term.rate * area),
     base_rent_per_area: rate(term.rate),
-    document_id: part && hasDocuments(lease) ? ref(documentKey(lease, part)) : null,
+    document_id: paper ? ref(paper) : null,
   }
 }
 
@@ -205,6 +205,7 @@ function rentSchedule(state: LeaseState): Row[] {
 
 function clausesOf({ lease, expiration, calendar }: LeaseState): Row {
   const own = lease.random.fork('clauses')
+  const estoppelDay = own.int(-20, 40)
   const isAnchor = lease.premises.some(({ space }) => space.isAnchor)
   const isShop = lease.site.segment === 'retail' && !isAnchor
   const [co, radius, estoppel] = [own.next(), own.next(), own.next()]
@@ -229,7 +230,7 @@ function clausesOf({ lease, expiration, calendar }: LeaseState): Row {
       ['requested', 6],
       ['in_negotiation', 4],
     ]),
-    estoppel_due_date: isSoon && estoppel < 0.1 ? addDays(calendar.start, own.int(-20, 40)) : null,
+    estoppel_due_date: isSoon && estoppel < 0.1 ? addDays(calendar.start, estoppelDay) : null,
     lease_abstract_status: own.weighted([
       ['certified', 55],
       ['reviewed', 28],

@@ -69,8 +69,8 @@ const FORMS: Record<Industry, readonly string[]> = {
   retail: [
     '{C} Outfitters Inc.',
     '{C} Home LLC',
-    '{C} Salon LLC',
-    '{C} Fitness LLC',
+    '{C} Apparel Inc.',
+    '{C} Pet Supply LLC',
     '{C} Books Inc.',
   ],
   food: ['{C} Kitchen LLC', '{C} Coffee Company LLC', 'Cafe {C} LLC', '{C} Tavern LLC'],

@@ -14,7 +14,7 @@ const SPECULATIVE = ['BB+', 'BB', 'BB', 'BB-', 'B+', 'B'] as const
 const CREDIT = [
   [0.08, 0.85, 0.12],
   [0.33, 0.35, 0.35],
-  [1, 0.1, 0.31],
+  [1, 0.08, 0.26],
 ] as const
 
 /** Tenants whose rating falls step by step. */

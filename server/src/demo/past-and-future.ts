@@ -30,12 +30,13 @@ export function endedLeases(
 ): LeasePlan[] {
   const finished = vacant.filter(({ building }) => building.site.status !== 'development')
   const ends = [
-    ...finished.map((space) => ({ space, before: addDays(calendar.start, -20) })),
+    ...finished.map((space) => ({ space, before: addDays(calendar.start, -20), gap: 30 })),
     ...running
       .filter((lease) => !lease.isCliff && lease.site.currency === 'USD')
       .map(({ premises: [first], terms: [term] }) => ({
         space: first?.space as SpacePlan,
         before: term?.from as string,
+        gap: 9,
       })),
   ]
   const recent = ends.filter(({ before }) => before > addMonths(calendar.start, -12 * 12))
@@ -43,22 +44,24 @@ export function endedLeases(
   return random
     .shuffled(recent)
     .slice(0, count)
-    .map(({ space, before }, i) => {
-      const lease = endedLease(space, before, calendar, random)
+    .map(({ space, before, gap }, i) => {
+      const lease = endedLease(space, before, gap, calendar, random)
       if (i < Math.round(running.length * TERMINATED)) terminate(lease, calendar)
       return lease
     })
 }
 
+/** @param gap months that the space stood empty afterwards, at most. */
 function endedLease(
   space: SpacePlan,
   before: string,
+  gap: number,
   calendar: Calendar,
   random: Random,
 ): LeasePlan {
   const lease = blankLease([space], random, '/earlier')
   const own = lease.random.fork('earlier')
-  const to = monthEnd(before, -own.int(1, 9))
+  const to = monthEnd(before, -own.int(1, gap))
   const length = own.weighted(SEGMENTS[lease.site.segment].terms)
   lease.status = 'expired'
   lease.terms = [newTerm(lease, firstOfMonth(to, 1 - length), to)]
@@ -146,8 +149,8 @@ function futureTerm(lease: LeasePlan, after: string, calendar: Calendar): void {
   const length = own.weighted(SEGMENTS[lease.site.segment].terms)
   lease.terms = [newTerm(lease, from, addDays(addMonths(from, length), -1))]
   setPremises(lease)
-  const { market } = lease.premises[0]?.space as SpacePlan
-  priceTerms(lease, market, calendar)
+  const [first] = lease.premises as [LeasePlan['premises'][number]]
+  priceTerms(lease, first.space.market, calendar)
 }
 
 /** Leases under negotiation for spaces that are still to be had, and some that came to nothing. */

@@ -2,7 +2,7 @@
 import type { Row } from '../kit/resource.ts'
 import { addDays, addMonths, instantOf, monthEnd } from './calendar.ts'
 import { round } from './figures.ts'
-import { isRunning, lastTerm } from './model.ts'
+import { areaOf, isRunning, lastTerm } from './model.ts'
 import type { Calendar, Draft, LeasePlan, TenantPlan } from './model.ts'
 import { displayName } from './names.ts'
 import type { Random } from './random.ts'
@@ -32,7 +32,8 @@ export function plant(
   random: Random,
 ): Planted {
   const simple = leases.filter(
-    (lease) => isRunning(lease) && !lease.isCliff && !lease.is_month_to_month && lease.status === 'active',
+    (lease) =>
+      isRunning(lease) && !lease.isCliff && !lease.is_month_to_month && lease.status === 'active',
   )
   const plain = random.shuffled(
     simple.filter(({ terms, amendments, site }) => {
@@ -41,8 +42,9 @@ export function plant(
   )
   const gaps = plain.filter((lease) => hasNextStep(lease, calendar)).slice(0, RENT_GAPS)
   const rest = plain.filter((lease) => !gaps.includes(lease))
-  const areas = rest.slice(0, WRONG_AREAS)
-  const conflicts = rest.slice(WRONG_AREAS, WRONG_AREAS + CONFLICTS)
+  // Small enough not to be seen in the occupancy of a property.
+  const areas = rest.filter((lease) => areaOf(lease) < 12_000).slice(0, WRONG_AREAS)
+  const conflicts = rest.filter((lease) => !areas.includes(lease)).slice(0, CONFLICTS)
   for (const lease of gaps) lease.flaw = 'rent_gap'
   for (const [i, lease] of areas.entries()) {
     lease.flaw = 'area'

@@ -66,7 +66,9 @@ export function demoPortfolio({ seed, start, size }: PortfolioOptions): Portfoli
     property: sites.map((site: Site) => propertyDraft(site, calendar, own(site.code))),
     building: buildings.map((building) => buildingDraft(building, calendar, own(building.key))),
     floor: buildings.flatMap(({ floors }) => floors.map((floor) => floorDraft(floor, calendar))),
-    space: spaces.map((space) => spaceDraft(space, bySpace.get(space) ?? [], calendar, own(space.key))),
+    space: spaces.map((space) =>
+      spaceDraft(space, bySpace.get(space) ?? [], calendar, own(space.key)),
+    ),
     lease: leases.map((lease, i) => leaseDraft(lease, i + 1, calendar)),
     work_order: workOrderDrafts(buildings, leases, calendar, random.fork('work')),
     planted,

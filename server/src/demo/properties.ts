@@ -9,6 +9,7 @@ import { STREETS } from './names.ts'
 import type { Random } from './random.ts'
 import { SEGMENTS } from './segments.ts'
 import type { Segment } from './segments.ts'
+import { entityOf } from './sites.ts'
 import type { Site } from './sites.ts'
 
 /** Values per area unit by which purchase prices are set, in the currency of the site. */
@@ -65,7 +66,7 @@ export function propertyDraft(site: Site, calendar: Calendar, random: Random): D
     submarket: site.submarket,
     region_group: market.region_group,
     owner_party_id: ref(OWNER),
-    legal_entity_name: `${site.name} Holdings LLC`,
+    legal_entity_name: entityOf(site),
     fund_name: random.pick(FUNDS),
     ownership: [
       { party_id: ref(OWNER), share_pct: isJoint ? 60 : 100, role: 'gp' },

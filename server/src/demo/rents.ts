@@ -154,7 +154,8 @@ export function scheduleOf(
         source: i === 0 ? 'contract' : 'amendment',
       })
     }
-    for (const step of stepsOf(term, i === 0 ? 'contract' : 'amendment', today)) {
+    const isAmended = i > 0 && term.type !== 'holdover'
+    for (const step of stepsOf(term, isAmended ? 'amendment' : 'contract', today)) {
       const annual = step.rate * areaAt(step.from)
       rows.push({
         start_date: step.from,

@@ -28,15 +28,15 @@ const EXTRACTION_SOURCE = 3
 const READING_CONFIDENCE = 900
 
 /** Statements under way at once: while the database writes one, the next is made ready. */
-const LANES = 2
-const CHUNK = 1_000
+const LANES = 3
+const CHUNK = 500
 /** Leases are ten times as large as work orders. */
 const LEASE_CHUNK = 200
 /** A drawn file is a few kilobytes. */
 const FILE_MAX_BYTES = 1024 * 1024
 
 /** The portfolio that everyone gets who asks for no other. */
-export const DEMO_SEED = 1
+export const DEMO_SEED = 10
 
 /** What was written: the number of objects by type. */
 export type Seeded = Record<string, number>
@@ -200,11 +200,13 @@ class Seeder {
       const bytes = pdf(pages)
       const file = await this.storage.spool.take(key, Readable.from([bytes]), FILE_MAX_BYTES)
       await this.storage.put(key, file)
-      const filename = `${String(body['title']).toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.pdf`
+      const filename = `${String(body['title'])
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9]+/g, '-')}.pdf`
       const uploaded = { ...file, filename, content_type: 'application/pdf' }
       const version = versionOf(this.request, key, uploaded, 1, null)
-      const { text_status, extractions, ...fields } = withVersion(version, [])
-      return [draftKey, { key, fields: { ...fields, page_count: pages.length } }] as const
+      const fields = { ...withVersion(version, []), ...readingOf(body), page_count: pages.length }
+      return [draftKey, { key, fields }] as const
     })
     return new Map(await Promise.all(placed))
   }
@@ -247,6 +249,11 @@ class Seeder {
       await store.db.fly(request.org_id, [writeStatement(lease, [change], context)])
     }
   }
+}
+
+/** What is said to have been read from a file stays beside what the upload sets. */
+function readingOf({ text_status = null, extractions = null }: Row): Row {
+  return { text_status, extractions }
 }
 
 function resourceOf(name: string): Resource {

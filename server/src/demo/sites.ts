@@ -304,11 +304,16 @@ const ABROAD = site(
   { area_unit: 'sqm', currency: 'EUR' },
 )
 
+/** The company that holds the title. */
+export function entityOf({ name, currency }: Site): string {
+  return currency === 'EUR' ? `${name} Grundbesitz GmbH` : `${name} Holdings LLC`
+}
+
 /** A fifth of the portfolio with a property of every kind. */
-const SMALL = ['LFX', 'CPR', 'PDC', 'SAF', 'SYC', 'MMP', 'UNY', 'EGL']
+const SMALL = ['LFX', 'CHP', 'RBI', 'SAF', 'SYC', 'MMP', 'UNY', 'EGL']
 
 /** Copies of the table, under other names and in other places, that come to 5,000 leases. */
-const LARGE_COPIES = 7.4
+const LARGE_COPIES = 6.8
 
 export function sitesOf(size: Size, random: Random): Site[] {
   if (size === 's') return [...SITES.filter(({ code }) => SMALL.includes(code)), ABROAD]

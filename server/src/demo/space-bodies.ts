@@ -48,7 +48,8 @@ function offerOf(
 ): Row {
   const running = leases.find(isRunning)
   if (leases.some(({ status }) => status === 'executed')) return NOT_OFFERED
-  if (running?.is_month_to_month) return { ...askingOf(space, random), availability_type: 'month_to_month' }
+  if (running?.is_month_to_month)
+    return { ...askingOf(space, random), availability_type: 'month_to_month' }
   const { site } = space.building
   if (running) {
     const { to } = lastTerm(running)

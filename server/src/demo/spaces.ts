@@ -20,6 +20,9 @@ const WHOLE_FLOORS_MAX = 0.66
 /** Smallest suite in relation to the median. */
 const SMALLEST = 0.25
 
+/** The smallest suites are left out and the largest cut, which takes and gives about as many. */
+const COUNT_FACTOR = 1.04
+
 /** What one floor, or several floors together, are divided into. */
 interface Piece {
   floors: FloorPlan[]
@@ -64,7 +67,7 @@ function sizesFor(
 ): number[] {
   const median = suite.median * unit
   const p90 = suite.p90 * unit
-  const count = Math.max(1, Math.round(area / logNormalMean(median, p90)))
+  const count = Math.max(1, Math.round((area / logNormalMean(median, p90)) * COUNT_FACTOR))
   const biggest = Math.max(...buildings.map((building) => building.area))
   // Warehouses are let as a whole, other buildings to half at most.
   const largest = buildings[0]?.site.segment === 'industrial' ? biggest : biggest / 2
@@ -90,7 +93,7 @@ function takeFloors(
   random: Random,
 ): Piece[] {
   const pieces: Piece[] = []
-  for (const size of [...sizes]) {
+  for (const size of sizes.toSorted((a, b) => rankOf(b) - rankOf(a))) {
     const home = size === CLIFF_AREA ? CLIFF_SITE : null
     const runs = buildings
       .filter(({ site }) => home === null || site.code === home)
@@ -107,6 +110,11 @@ function takeFloors(
     })
   }
   return pieces
+}
+
+/** The lease that ends next year is placed before the larger ones: it has to be in its building. */
+function rankOf(size: number): number {
+  return size === CLIFF_AREA ? Infinity : size
 }
 
 /** The highest free floors in a row that come nearest to the size; none when the size is less than a floor. */
@@ -129,7 +137,8 @@ function bestRun(
     const area = sum(floors.map((f) => f.area))
     const isTooMuch = taken + area / building.area > WHOLE_FLOORS_MAX && !isUndivided
     // Buildings with few whole floors let come first.
-    if (isUnbroken && !isTooMuch) return [{ floors, misfit: Math.abs(area - size) / size + taken / 2 }]
+    if (isUnbroken && !isTooMuch)
+      return [{ floors, misfit: Math.abs(area - size) / size + taken / 2 }]
   }
   return []
 }

@@ -97,28 +97,31 @@ export async function leaseCounts(db: OrgDb, org_id: number): Promise<LeaseCount
   )
 }
 
-const COLUMNS: readonly (readonly [heading: string, width: number, (row: SummaryRow) => string])[] = [
-  ['', 18, (row) => row.segment],
-  ['', 4, (row) => row.currency],
-  ['props', 6, (row) => whole(row.properties)],
-  ['bldgs', 6, (row) => whole(row.buildings)],
-  ['floors', 7, (row) => whole(row.floors)],
-  ['spaces', 7, (row) => whole(row.spaces)],
-  ['area', 11, (row) => whole(row.rentable_area)],
-  ['occupied', 9, (row) => pct(row.occupancy_pct)],
-  ['leased', 8, (row) => pct(row.leased_pct)],
-  ['leases', 7, (row) => whole(row.active_leases)],
-  ['base rent', 13, (row) => whole(Math.round(row.annual_base_rent))],
-  ['per area', 9, (row) => row.rent_per_area?.toFixed(2) ?? '-'],
-  ['WALT', 6, (row) => row.walt_by_rent?.toFixed(2) ?? '-'],
-  ['by area', 8, (row) => row.walt_by_area?.toFixed(2) ?? '-'],
-]
+const COLUMNS: readonly (readonly [heading: string, width: number, (row: SummaryRow) => string])[] =
+  [
+    ['', 18, (row) => row.segment],
+    ['', 4, (row) => row.currency],
+    ['props', 6, (row) => whole(row.properties)],
+    ['bldgs', 6, (row) => whole(row.buildings)],
+    ['floors', 7, (row) => whole(row.floors)],
+    ['spaces', 7, (row) => whole(row.spaces)],
+    ['area', 11, (row) => whole(row.rentable_area)],
+    ['occupied', 9, (row) => pct(row.occupancy_pct)],
+    ['leased', 8, (row) => pct(row.leased_pct)],
+    ['leases', 7, (row) => whole(row.active_leases)],
+    ['base rent', 13, (row) => whole(Math.round(row.annual_base_rent))],
+    ['per area', 9, (row) => row.rent_per_area?.toFixed(2) ?? '-'],
+    ['WALT', 6, (row) => row.walt_by_rent?.toFixed(2) ?? '-'],
+    ['by area', 8, (row) => row.walt_by_area?.toFixed(2) ?? '-'],
+  ]
 
 /** The figures as a table of plain text. */
 export function summaryTable(rows: readonly SummaryRow[]): string {
   const line = (cells: readonly string[]): string =>
     cells
-      .map((cell, i) => (i < 2 ? cell.padEnd(COLUMNS[i]?.[1] ?? 0) : cell.padStart(COLUMNS[i]?.[1] ?? 0)))
+      .map((cell, i) =>
+        i < 2 ? cell.padEnd(COLUMNS[i]?.[1] ?? 0) : cell.padStart(COLUMNS[i]?.[1] ?? 0),
+      )
       .join('')
       .trimEnd()
   return [

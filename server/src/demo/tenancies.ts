@@ -8,6 +8,7 @@ import { agreed, anchorGrowth, drawGrowth, rentScale, rentStart, startRate } fro
 import { EXPIRATIONS_PCT, SEGMENTS } from './segments.ts'
 import type { SegmentTable } from './segments.ts'
 import { CLIFF_SITE } from './sites.ts'
+import { SQM_PER_SQFT } from './spaces.ts'
 
 /** Shares of the leases that run on after their end. */
 const MONTH_TO_MONTH = 0.04
@@ -15,13 +16,13 @@ const HOLDOVER = 0.02
 /** Rent after the end of the term, in percent of the last rent. */
 export const HOLDOVER_PCT = 150
 /** Share of the leases that were prolonged. */
-const EXTENDED = 0.24
+const EXTENDED = 0.3
 /** Share of the leases that took a neighbouring suite. */
 const EXPANDED = 0.035
 /** Share of the leases whose rent was lowered for a longer term or after a bad year. */
 const MODIFIED = 0.04
 /** Share of the leases with an amendment on something else. */
-const OTHERWISE_AMENDED = 0.3
+const OTHERWISE_AMENDED = 0.36
 
 const OTHER_AMENDMENTS = [
   'Changes the notice address of the tenant.',
@@ -163,7 +164,10 @@ function remainingYears(
   const cliff = leases.filter((lease) => lease.isCliff)
   for (const lease of [...cliff, ...bySize.filter((l) => !l.isCliff)]) {
     const first = lease === bySize[0] ? 6 : 0
-    const choices = missing.map((rent, year) => [year, year < first ? 0 : Math.max(rent, 1) ** 2] as const)
+    const last = longest(lease)
+    const choices = missing.map(
+      (rent, year) => [year, year < first || year >= last ? 0 : Math.max(rent, 1) ** 2] as const,
+    )
     const year = lease.isCliff ? 1 : random.weighted(choices)
     missing[year] = (missing[year] ?? 0) - marketRent(lease)
     const isLast = year === missing.length - 1
@@ -173,10 +177,18 @@ function remainingYears(
     const mean = sum(leases.map((l) => marketRent(l) * (years.get(l) ?? 0))) / total
     for (const lease of leases) {
       const scaled = ((years.get(lease) ?? 0) * average) / mean
-      years.set(lease, lease.isCliff ? 14 / 12 : Math.min(Math.max(scaled, 0.05), 15.5))
+      years.set(lease, lease.isCliff ? 14 / 12 : Math.min(Math.max(scaled, 0.05), longest(lease)))
     }
   }
   return years
+}
+
+/** Years that a lease has left at most: small tenants do not sign for long. */
+function longest({ premises, site }: LeasePlan): number {
+  const { median, p90 } = SEGMENTS[site.segment].suite
+  const area = sum(premises.map((p) => p.area)) / (site.area_unit === 'sqm' ? SQM_PER_SQFT : 1)
+  if (premises.some(({ space }) => space.isAnchor)) return 18
+  return area < median ? 6.8 : area < p90 ? 9.8 : 15.5
 }
 
 function marketRent({ premises }: LeasePlan): number {
@@ -208,7 +220,8 @@ function setTerms(lease: LeasePlan, years: number, calendar: Calendar): void {
 /** Most of the leases that have begun are past their free months: of the others, two thirds had fewer of them. */
 function beginRent(lease: LeasePlan, { start }: Calendar): void {
   const term = lastTerm(lease)
-  if (term.from > start || rentStart(term) <= start || lease.random.fork('free').chance(0.34)) return
+  if (term.from > start || rentStart(term) <= start || lease.random.fork('free').chance(0.34))
+    return
   while (rentStart(term) > start) term.free_months--
 }
 
@@ -267,12 +280,24 @@ function amend(lease: LeasePlan, { start }: Calendar): void {
   const modified = addMonths(first.from, 12 * random.int(1, years - 1))
   if (draw < MODIFIED && lease.terms.length === 1 && lease.premises.length === 1) {
     const executed = addDays(modified, -random.int(5, 40))
-    lease.terms.push({ ...last, type: 'modification', known: modified, from: modified, executed, free_months: 0 })
+    lease.terms.push({
+      ...last,
+      type: 'modification',
+      known: modified,
+      from: modified,
+      executed,
+      free_months: 0,
+    })
     lease.amendments.push({ kind: 'rent_modification', effective: modified, executed, title: '' })
   } else if (draw > 1 - OTHERWISE_AMENDED) {
     const effective = addDays(first.from, random.int(90, years * 365))
     const title = random.pick(OTHER_AMENDMENTS)
-    lease.amendments.push({ kind: 'other', effective, executed: addDays(effective, -random.int(0, 20)), title })
+    lease.amendments.push({
+      kind: 'other',
+      effective,
+      executed: addDays(effective, -random.int(0, 20)),
+      title,
+    })
   }
 }
 
@@ -290,6 +315,7 @@ function setRunOn(lease: LeasePlan, isOpen: boolean, calendar: Calendar): void {
     known: from,
     from,
     to: null,
+    executed: '',
     growth,
     free_months: 0,
   }
@@ -341,6 +367,9 @@ export function priceTerms(lease: LeasePlan, rent: number, { start }: Calendar):
       term.rate = agreed(rent * 1.03 ** -years * random.between(0.98, 1.06), site)
     } else if (!next || next.from > start || next.type === 'holdover') {
       term.rate = startRate(rent, term, site, start)
+    } else if (next.type === 'modification') {
+      // Given after a hard year: the rent was higher before.
+      term.rate = agreed(startRate(rent, next, site, start) * random.between(1.06, 1.15), site)
     } else {
       term.rate = agreed(rent * 0.97 ** years * random.between(0.95, 1.05), site)
     }

@@ -30,6 +30,8 @@ export class Tenants {
   private readonly names: Names
   private readonly random: Random
   private readonly today: string
+  /** Running leases that a tenant has. */
+  private readonly counts = new Map<TenantPlan, number>()
 
   constructor(names: Names, random: Random, today: string) {
     this.names = names
@@ -52,32 +54,31 @@ export class Tenants {
       let left = (share / 100) * total - (rents.get(lease) ?? 0)
       for (const branch of ranked.slice(MAJOR_SHARES.length)) {
         const rent = rents.get(branch) ?? 0
-        const isFull = this.leasesOf(leases, tenant) > BRANCHES_MAX
+        const isFull = (this.counts.get(tenant) ?? 0) > BRANCHES_MAX
         if (isFull || rent > left || rent < total * 0.001 || !open.has(branch)) continue
         if (!suits(branch, tenant.industry) || branch.isCliff) continue
-        branch.tenant = tenant
+        this.give(branch, tenant)
         open.delete(branch)
         left -= rent
       }
     }
-    for (const lease of open) this.place(lease, industries.get(lease) ?? 'professional', leases)
+    for (const lease of open) this.place(lease, industries.get(lease) ?? 'professional')
   }
 
-  private leasesOf(leases: readonly LeasePlan[], tenant: TenantPlan): number {
-    return leases.filter((lease) => lease.tenant === tenant).length
-  }
-
-  private place(lease: LeasePlan, industry: Industry, leases: readonly LeasePlan[]): void {
-    const known = leases.filter(
-      ({ tenant, site }) => tenant.industry === industry && tenant.key && site !== lease.site,
-    )
+  private place(lease: LeasePlan, industry: Industry): void {
     const again = lease.site.currency === 'USD' && this.random.chance(SECOND_LEASE)
-    const other = again && known.length > 0 ? this.random.pick(known).tenant : null
-    if (other && this.leasesOf(leases, other) < 3 && !this.plans.slice(0, 10).includes(other)) {
-      lease.tenant = other
-    } else {
-      this.found(lease, industry)
-    }
+    const known = again
+      ? [...this.counts].filter(([tenant, held]) => tenant.industry === industry && held < 3)
+      : []
+    if (known.length > 0) this.give(lease, this.random.pick(known)[0])
+    else this.found(lease, industry)
+  }
+
+  private give(lease: LeasePlan, tenant: TenantPlan): void {
+    lease.tenant = tenant
+    // A company of another country is not asked again.
+    if (!isRunning(lease) || lease.site.currency !== 'USD') return
+    this.counts.set(tenant, (this.counts.get(tenant) ?? 0) + 1)
   }
 
   /** Industry by industry up to its share of the rent, the largest leases first. */
@@ -96,7 +97,9 @@ export class Tenants {
     const large = new Set(ranked.slice(0, LARGE))
     for (const lease of order) {
       const own = industriesOf(lease)
-      const usual = large.has(lease) ? own.filter((industry) => !RARELY_LARGE.includes(industry)) : own
+      const usual = large.has(lease)
+        ? own.filter((industry) => !RARELY_LARGE.includes(industry))
+        : own
       const possible = (usual.length > 0 ? usual : own).map((industry) => {
         const missing = Math.max((left.get(industry) ?? 0) / total, 0.000_5)
         return [industry, missing * missing] as const
@@ -122,7 +125,7 @@ export class Tenants {
       )
       const draw = this.random.chance(share)
       if (draw && possible.length > 0) {
-        lease.tenant = this.random.pick(possible).tenant
+        this.give(lease, this.random.pick(possible).tenant)
       } else {
         const industry = this.random.pick(industriesOf(lease))
         const status =
@@ -142,7 +145,7 @@ export class Tenants {
     const key = `pty:t${this.plans.length + 1}`
     const tenant: TenantPlan = { key, legal_name, industry, status }
     this.plans.push(tenant)
-    lease.tenant = tenant
+    this.give(lease, tenant)
     return tenant
   }
 }
@@ -155,7 +158,7 @@ function suits(lease: LeasePlan, industry: Industry): boolean {
 function industriesOf(lease: LeasePlan): Industry[] {
   const space = lease.premises[0]?.space
   const { segment, subtype } = lease.site
-  if (space?.isAnchor) return ['grocery', 'retail']
+  if (space?.isAnchor) return [lease.random.fork('anchor').chance(0.7) ? 'grocery' : 'retail']
   if (segment === 'medical') return [subtype === 'life_science' ? 'life_science' : 'health']
   if (space?.type === 'retail' && segment !== 'retail') return ['food', 'retail', 'finance']
   if (space?.type === 'manufacturing') return ['manufacturing']

@@ -32,7 +32,12 @@ export const KINDS: readonly Kind[] = [
       ['noise', 'Air vent rattles'],
       ['odor', 'Odor from the vents'],
     ],
-    upkeep: ['Change air filters', 'Inspect air handler', 'Service rooftop unit', 'Treat cooling tower water'],
+    upkeep: [
+      'Change air filters',
+      'Inspect air handler',
+      'Service rooftop unit',
+      'Treat cooling tower water',
+    ],
     cost: [90, 1_400],
     months: HVAC_MONTHS,
   },
@@ -152,11 +157,11 @@ export const KINDS: readonly Kind[] = [
     share: 3,
     planned: 0.2,
     reports: [
-      ['gate', 'Garage gate does not open'],
+      ['gate', 'Parking gate does not open'],
       [null, 'Pothole in the lot'],
-      ['lights', 'Garage lights are out'],
+      ['lights', 'Parking lights are out'],
     ],
-    upkeep: ['Sweep garage'],
+    upkeep: ['Sweep parking areas'],
     cost: [60, 1_200],
   },
   {
@@ -166,7 +171,7 @@ export const KINDS: readonly Kind[] = [
     reports: [
       [null, 'Entrance door does not close'],
       ['glass', 'Cracked window'],
-      ['dock', 'Dock door is stuck'],
+      [null, 'Door is stuck'],
     ],
     upkeep: ['Adjust door closers'],
     cost: [70, 1_300],

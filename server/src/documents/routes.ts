@@ -69,7 +69,10 @@ export async function documentRoutes(app: FastifyInstance): Promise<void> {
   await app.register(async (forms) => {
     await forms.register(multipart, { limits: FORM_LIMITS, throwFileSizeLimit: false })
     // Forms have no body to validate before they are read; the service checks them and JSON alike.
-    forms.setValidatorCompiler(() => (value: unknown) => ({ value }))
+    const compile = forms.validatorCompiler
+    forms.setValidatorCompiler((route) =>
+      compile && route.httpPart !== 'body' ? compile(route) : (value: unknown) => ({ value }),
+    )
     forms.addHook('onError', (request, _reply, _error, done) => {
       discardRest(request)
       done()

@@ -1,5 +1,5 @@
 /** One object in every view: its facts, their history, who won and who lost. */
-import { assertionsOf, ranksOf, rowAt, settle } from '../kit/history.ts'
+import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from '../kit/history.ts'
 import type { Known, Source } from '../kit/history.ts'
 import { invalid, notFound } from '../kit/errors.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
@@ -39,12 +39,14 @@ export async function findClaims(
 ): Promise<Found> {
   const { resource, id } = resourceOf(store.registry, text)
   await settle(store.db, org_id, times.known_at)
-  const [stored, known, sources] = await Promise.all([
-    find(store, org_id, resource, id),
-    assertionsOf(store.db, org_id, [id], times.known_at),
-    ranksOf(store.db, org_id),
-  ])
+  // What the caller may not see is refused before its claims are read in their owner's context.
+  const stored = await find(store, org_id, resource, id)
   if (!stored) throw notFound(`${resource.title} ${text}`)
+  const owner = ownerOf(resource, org_id, id)
+  const [known, sources] = await Promise.all([
+    assertionsOf(store.db, owner, [id], times.known_at),
+    ranksOf(store.db, owner),
+  ])
   const list = (known.get(id) ?? []).sort(
     (a, b) => a.valid_from - b.valid_from || a.tx_id - b.tx_id,
   )

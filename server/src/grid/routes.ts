@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ownerOf } from '../kit/history.ts'
 import { paging } from '../kit/paging.ts'
 import { parseGetQuery } from '../kit/query.ts'
 import type { Query, Times } from '../kit/query.ts'
@@ -68,7 +69,8 @@ function objectRoutes(app: FastifyInstance): void {
       const { resource } = resourceOf(app.store.registry, params.id)
       const times = parseGetQuery(resource, app.store.registry, request.query, caller.time_zone)
       const { id } = await findClaims(app.store, caller.org_id, params.id, times)
-      const provenance = await provenanceOf(app.store, caller.org_id, [id], times)
+      const owner = ownerOf(resource, caller.org_id, id)
+      const provenance = await provenanceOf(app.store, owner, [id], times)
       return reply
         .type(JSON_TYPE)
         .send(

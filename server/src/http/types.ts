@@ -1,4 +1,5 @@
 import type { Keys } from './auth.ts'
+import type { RequestCounts } from './metrics.ts'
 import type { RequestLog } from './request-log.ts'
 import type { Caller } from '../kit/types.ts'
 import type { Store } from '../kit/store.ts'
@@ -13,6 +14,7 @@ declare module 'fastify' {
     store: Store
     keys: Keys
     requestLog: RequestLog
+    requestCounts: RequestCounts
     /** The OpenAPI document as text. */
     openapi: () => string
   }

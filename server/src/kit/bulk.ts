@@ -2,7 +2,7 @@
 import { newRow, patched, wholeIssues } from './apply.ts'
 import { writeStatement } from './door.ts'
 import type { Change, WriteContext, Written } from './door.ts'
-import { invalid } from './errors.ts'
+import { ApiError, invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
 import { idDigits } from './ids.ts'
 import { writableFields } from './resource.ts'
@@ -84,8 +84,9 @@ function creation(
   const issues = [...wholeIssues(resource, row), ...resource.check(row, null)]
   const problems = issues.filter((issue) => !tolerates?.(issue, object))
   const claims: Claim[] = [claimOf(since, changedFacts(resource, row, null))]
-  for (const { valid_from, values } of problems.length > 0 ? [] : (object.later ?? [])) {
-    const next = patched(resource, row, values, {}, request, new Date(valid_from))
+  for (const { valid_from, values } of object.later ?? []) {
+    if (problems.length > 0) break
+    const next = stage(resource, request, row, values, new Date(valid_from), problems)
     claims.push(claimOf(valid_from, changedFacts(resource, next, row)))
     row = next
   }
@@ -104,6 +105,24 @@ function creation(
     external: { add: externalIds(row), remove: [] },
   }
   return { change, problems }
+}
+
+/** The row after a patch; what the patch breaks is added to the problems, and the row stays as it was. */
+function stage(
+  resource: Resource,
+  request: WriteRequest,
+  row: Row,
+  values: Row,
+  at: Date,
+  problems: Issue[],
+): Row {
+  try {
+    return patched(resource, row, values, {}, request, at)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    problems.push(...((error.extra['errors'] ?? []) as Issue[]))
+    return row
+  }
 }
 
 function claimOf(valid_from: number, attrs: Row): Claim {

@@ -35,7 +35,7 @@ it('multiplies and rounds once', () => {
 function onPaper(text: string, digits: number): string {
   const negative = text.startsWith('-')
   const [whole = '', fraction = ''] = text.replace('-', '').split('.')
-  const kept = [...(whole + fraction.padEnd(digits, '0').slice(0, digits))].map(Number)
+  const kept = (whole + fraction.padEnd(digits, '0').slice(0, digits)).split('').map(Number)
   if (Number(fraction[digits] ?? 0) >= 5) {
     let at = kept.length - 1
     while (at >= 0 && kept[at] === 9) kept[at--] = 0

@@ -29,6 +29,9 @@ const STEP = 500
 /** A filtered list at another time may look at this many objects for one page. */
 const SCAN_MAX = 200_000
 
+/** A write takes its time up to this long before its transaction begins, in milliseconds. */
+const SETTLE_MARGIN_MS = 100
+
 /** How long a read waits for transactions that began before its known-at time, in milliseconds. */
 const SETTLE_MAX_MS = 5_000
 
@@ -283,20 +286,25 @@ async function idsAfter(
 }
 
 /**
- * Waits until no transaction that began before `known_at` is still open: it could yet add rows to the past. Writes take
- * milliseconds, import chunks less than a second.
+ * Waits until no transaction is open that could yet add rows to what was known at `known_at`. Writes take milliseconds,
+ * import chunks less than a second.
  */
 export async function settle(db: OrgDb, org_id: number, known_at: number | null): Promise<void> {
-  const end = Date.now() + SETTLE_MAX_MS
-  while (known_at !== null && known_at > Date.now() - 60_000) {
+  const start = Date.now()
+  if (known_at === null || known_at < start - 60_000) return
+  // What is to be known later than now cannot be waited for.
+  const wait_ms = Math.min(known_at, start) + SETTLE_MARGIN_MS - start
+  if (wait_ms > 0) await new Promise((resolve) => setTimeout(resolve, wait_ms))
+  const until = new Date().toISOString()
+  while (Date.now() < start + SETTLE_MAX_MS) {
     const [rows] = await db.fly(org_id, [
       {
         sql: `select exists (select from pg_stat_activity where datname = current_database() and backend_xid is not null
           and pid <> pg_backend_pid() and xact_start <= $1::timestamptz)`,
-        params: [new Date(known_at).toISOString()],
+        params: [until],
       },
     ])
-    if (rows?.[0]?.[0]?.[0] !== 0x74 || Date.now() > end) return
+    if (rows?.[0]?.[0]?.[0] !== 0x74) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

@@ -93,6 +93,7 @@ function rollupsProperty(resource: Resource): { rollups?: JsonSchema } {
   return {
     rollups: {
       type: ['object', 'null'],
+      readOnly: true,
       description,
       properties: Object.fromEntries(properties),
       required: entries.map(([name]) => name),

@@ -112,7 +112,7 @@ export async function create(
   fixed: { id?: number; extra?: Row } = {},
 ): Promise<Outcome> {
   const at = new Date()
-  const id = fixed.id ?? ((await store.db.ids(1))[0] as number)
+  const [id = 0] = fixed.id === undefined ? await store.db.ids(1) : [fixed.id]
   const row = newRow(resource, request, id, at, { ...input, ...fixed.extra })
   const issues = [...wholeIssues(resource, row), ...resource.check(row, null)]
   if (issues.length > 0) throw invalid(issues)

@@ -5,8 +5,12 @@ import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { workOnJob } from '../sdis/work.ts'
 
-/** One step of a loop. @returns how long to wait before the next, in milliseconds. */
-type Step = () => Promise<number>
+/**
+ * One step of a loop.
+ * @param stopping says that the process is about to end, for steps that take long.
+ * @returns how long to wait before the next, in milliseconds.
+ */
+type Step = (stopping: AbortSignal) => Promise<number>
 
 const FAILED_FIRST_MS = 1_000
 const FAILED_MAX_MS = 60_000
@@ -21,7 +25,7 @@ export function startWork(
   const storage = storageOf(config)
   const loops = [
     loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
-    loop('jobs', log, async () => await workOnJob(db, data_dir, log)),
+    loop('jobs', log, (stopping) => workOnJob(db, data_dir, log, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       return 6 * 60 * 60 * 1_000
@@ -53,7 +57,7 @@ export function loop(
     while (!stopping.signal.aborted) {
       let wait: number
       try {
-        wait = await step()
+        wait = await step(stopping.signal)
         failures = 0
       } catch (error) {
         wait = Math.min(FAILED_FIRST_MS * 2 ** failures++, FAILED_MAX_MS)

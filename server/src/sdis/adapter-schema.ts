@@ -50,6 +50,11 @@ const entrySchema: JsonSchema = {
           description: "What the file's words mean.",
           examples: [{ C: 'active' }],
         },
+        scale: {
+          type: 'string',
+          enum: ['fraction'],
+          description: 'Percentages as parts of one, as workbooks hold them: 0.05 means 5 %.',
+        },
         else: {
           type: 'string',
           enum: ['error', 'blank', 'keep'],

@@ -4,10 +4,9 @@ import { parse } from 'yaml'
 import { ApiError, invalid } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import type { Registry } from '../kit/query.ts'
-import { allFields, writableFields } from '../kit/resource.ts'
-import { closest, validate } from '../kit/validate.ts'
+import { validate } from '../kit/validate.ts'
+import { adapterIssues } from './adapter-checks.ts'
 import { ADAPTER_SCHEMA } from './adapter-schema.ts'
-import { parseExpression } from './expression.ts'
 
 export type ValueType =
   | 'text'
@@ -31,6 +30,8 @@ export interface Entry {
   nulls?: string[]
   /** What the file's words mean here. */
   options?: Record<string, string>
+  /** Percentages given as parts of one: 0.05 means 5 %. */
+  scale?: 'fraction'
   /** For words without an option: `error`, `blank`, or `keep` the word. */
   else?: 'error' | 'blank' | 'keep'
   on_error?: 'quarantine_row' | 'quarantine_cell'
@@ -113,16 +114,7 @@ export function readAdapter(source: string, registry: Registry): Adapter {
   const issues = validate(ADAPTER_SCHEMA, document).map((issue) => inAdapter(issue))
   if (issues.length > 0) throw invalid(issues)
   const adapter = complete(document as Partial<Adapter>)
-  const found = adapter.streams.flatMap((stream, i) =>
-    streamIssues(stream, `adapter.streams[${i}]`, registry),
-  )
-  if (adapter.locale.timezone && !zoneExists(adapter.locale.timezone)) {
-    found.push({
-      field: 'adapter.locale.timezone',
-      code: 'unknown_value',
-      message: 'is not a time zone',
-    })
-  }
+  const found = adapterIssues(adapter, registry)
   if (found.length > 0) throw invalid(found)
   return adapter
 }
@@ -177,107 +169,4 @@ function defaults(resolve: Record<string, Resolve> | undefined): Record<string, 
       { ...rule, missing: rule.missing ?? 'error' },
     ]),
   )
-}
-
-function zoneExists(name: string): boolean {
-  try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
-  } catch {
-    return false
-  }
-}
-
-/** What the schema cannot say: types and fields must exist, expressions must read. */
-function streamIssues(stream: Stream, at: string, registry: Registry): Issue[] {
-  const resource = registry.get(stream.type)
-  if (!resource || stream.type === 'organization') {
-    const allowed = [...registry.keys()].filter((name) => name !== 'organization')
-    const suggestion = closest(stream.type, allowed)
-    return [
-      {
-        field: `${at}.type`,
-        code: 'unknown_value',
-        message: `no such type '${stream.type}'`,
-        allowed,
-        ...(suggestion ? { suggestion } : {}),
-      },
-    ]
-  }
-  const fields = writableFields(resource)
-  const issues = [
-    ...expressionIssues(stream.key, `${at}.key`),
-    ...entriesIssues(stream.map, `${at}.map`, fields),
-  ]
-  for (const [path, rule] of Object.entries(stream.resolve)) {
-    const [head = '', inner] = path.split('.')
-    const field = inner ? fields[head]?.items?.[inner] : fields[head]
-    if (field?.target !== rule.type || field.kind !== 'reference') {
-      issues.push({
-        field: `${at}.resolve.${path}`,
-        code: 'unknown_field',
-        message: `is not a reference to a ${rule.type}`,
-      })
-    }
-    issues.push(...expressionIssues(rule.value, `${at}.resolve.${path}.value`))
-    const target = registry.get(rule.type)
-    if (rule.stub && target)
-      issues.push(...entriesIssues(rule.stub, `${at}.resolve.${path}.stub`, allFields(target)))
-  }
-  return issues
-}
-
-function entriesIssues(
-  entries: Record<string, Entry | string>,
-  at: string,
-  fields: ReturnType<typeof writableFields>,
-): Issue[] {
-  return Object.entries(entries).flatMap(([name, entry]) => {
-    const field = fields[name]
-    if (!field) {
-      const suggestion = closest(name, Object.keys(fields))
-      return [
-        {
-          field: `${at}.${name}`,
-          code: 'unknown_field',
-          message: `no such field '${name}'`,
-          ...(suggestion ? { suggestion } : {}),
-        },
-      ]
-    }
-    if (typeof entry === 'string') return expressionIssues(entry, `${at}.${name}`)
-    const given = (['from', 'value', 'object', 'list'] as const).filter(
-      (key) => entry[key] !== undefined,
-    )
-    if (given.length !== 1) {
-      return [
-        {
-          field: `${at}.${name}`,
-          code: 'ambiguous',
-          message: 'give exactly one of from, value, object, list',
-        },
-      ]
-    }
-    if (entry.from) return expressionIssues(entry.from, `${at}.${name}.from`)
-    const inner = entry.object ?? entry.list
-    if (!inner) return []
-    const fits = field.items && field.kind === (entry.list ? 'list' : 'object')
-    if (!fits)
-      return [
-        {
-          field: `${at}.${name}`,
-          code: 'invalid_type',
-          message: `is not ${entry.list ? 'a list' : 'an object'} of entries`,
-        },
-      ]
-    return entriesIssues(inner, `${at}.${name}`, field.items as ReturnType<typeof writableFields>)
-  })
-}
-
-function expressionIssues(source: string, at: string): Issue[] {
-  try {
-    parseExpression(source)
-    return []
-  } catch (error) {
-    return [{ field: at, code: 'invalid_expression', message: (error as Error).message }]
-  }
 }

@@ -1,124 +1,169 @@
-/** A file as chunks of records, each with the rows that had to be left out. */
+/** A file as chunks of records: rows by their key, with a hash by which an unchanged record is known unread. */
 import type { Row } from '../kit/resource.ts'
 import type { ErrorRow } from './jobs.ts'
-import { hashText } from './keys.ts'
-import type { KeyCounts } from './keys.ts'
-import type { Mapping, RowIssue, SourceRecord } from './mapping.ts'
+import { hashCells, KeyCounts } from './keys.ts'
+import type { Mapping, RowIssue } from './mapping.ts'
+import { FileError } from './readers/types.ts'
 import type { Cell, SheetRow, Table } from './readers/types.ts'
 
-/** Records per transaction: API writes of the organization wait no longer than one chunk takes. */
-export const CHUNK_RECORDS = 2_000
+/**
+ * Records per transaction: API writes of the objects wait no longer than one chunk takes, and memory holds two of them.
+ */
+export const CHUNK_RECORDS = 1_000
+
+/** A chunk also ends after this many rows, whatever became of them. */
+const CHUNK_ROWS = 4_000
 
 /** Rows of unfinished groups held in memory; a file that needs more is not sorted by its key at all. */
 const HELD_MAX = 100_000
+
+/** A key is part of an index entry. */
+const KEY_CHARS_MAX = 500
+
+/** Longest cell text kept beside an error. */
+const RAW_CELL_CHARS = 500
 
 export interface Source {
   table: Table
   mapping: Mapping
 }
 
-/** A record with the hash of what it states and the cells it came from. */
-export interface HashedRecord extends SourceRecord {
+/** The rows of one object, unread. */
+export interface RawRecord {
+  key: string
+  rows: readonly SheetRow[]
   hash: string
-  cells: readonly Cell[]
 }
 
 export interface Chunk {
-  records: HashedRecord[]
+  records: RawRecord[]
+  /** Rows that can be no record: without a key, or with one that was there before. */
   errors: ErrorRow[]
   rows: number
-  quarantined: number
-  warnings: number
+}
+
+/** What a first reading of the whole file finds out. */
+export interface Survey {
+  rows: number
+  /** How many rows each key has; null unless rows are grouped. */
+  groups: KeyCounts | null
+}
+
+/**
+ * Reads the file once, to the end, before anything is written: a file that breaks off or is damaged changes nothing.
+ * @param tick is called after each batch.
+ * @throws FileError
+ */
+export async function survey(
+  { table, mapping }: Source,
+  group: boolean,
+  tick: () => Promise<void>,
+): Promise<Survey> {
+  const groups = group ? new KeyCounts() : null
+  let rows = 0
+  for await (const batch of table.rows) {
+    rows += batch.length
+    if (groups) {
+      for (const row of batch) {
+        const key = keyOf(mapping, row)
+        if (key !== null) groups.add(key)
+      }
+    }
+    await tick()
+  }
+  return { rows, groups }
 }
 
 /**
  * Deterministic for a file and an adapter, so that a job that starts over finds its chunks where they were.
  * @param seen takes every key of the file.
- * @param groups how many rows each key has, when rows are grouped.
  */
 export async function* chunks(
   source: Source,
   seen: KeyCounts,
-  groups: KeyCounts | null,
+  { groups }: Survey,
 ): AsyncGenerator<Chunk> {
-  const held = new Map<string, { records: SourceRecord[]; cells: readonly Cell[]; rows: number }>()
-  let heldRows = 0
-  let chunk = emptyChunk()
+  const held = new Held(groups)
+  let chunk: Chunk = { records: [], errors: [], rows: 0 }
   for await (const batch of source.table.rows) {
     for (const row of batch) {
       chunk.rows++
-      const { record, issues } = source.mapping.map(row)
-      if (issues.length > 0) noteIssues(chunk, source, row, issues)
-      const key = record?.key ?? keyOf(source, row)
-      const before = key === null ? 0 : seen.add(key)
-      if (!groups) {
-        if (record && before === 0) chunk.records.push(hashed(record, row.cells))
-        else if (record) noteDuplicate(chunk, source, row)
-      } else if (key !== null) {
-        const expected = groups.count(key)
-        const group = held.get(key) ?? { records: [], cells: row.cells, rows: 0 }
-        if (record) group.records.push(record)
-        group.rows++
-        heldRows += expected > 1 ? 1 : 0
-        if (group.rows < expected) held.set(key, group)
-        else {
-          held.delete(key)
-          heldRows -= expected > 1 ? expected : 0
-          if (group.records.length > 0)
-            chunk.records.push(hashed(source.mapping.merge(group.records), group.cells))
-        }
-        if (heldRows > HELD_MAX)
-          throw new Error(`more than ${HELD_MAX} rows wait for the rest of their group`)
+      const key = keyOf(source.mapping, row)
+      if (key === null || key.length > KEY_CHARS_MAX) {
+        const what = key === null ? 'blank' : `longer than ${KEY_CHARS_MAX} characters`
+        chunk.errors.push(keyError(source, row, 'missing_key', `the key of the row is ${what}`))
+        continue
       }
-      if (chunk.records.length >= CHUNK_RECORDS || chunk.rows >= CHUNK_RECORDS * 4) {
-        yield chunk
-        chunk = emptyChunk()
-      }
+      const before = seen.add(key)
+      const rows = groups ? held.complete(key, row) : [row]
+      if (!groups && before > 0) {
+        const message = `the key ${key} was given by an earlier row`
+        chunk.errors.push(keyError(source, row, 'duplicate_key', message))
+      } else if (rows) chunk.records.push(recordOf(source.mapping, key, rows))
+      if (chunk.records.length < CHUNK_RECORDS && chunk.rows < CHUNK_ROWS) continue
+      yield chunk
+      chunk = { records: [], errors: [], rows: 0 }
     }
   }
   if (chunk.rows > 0) yield chunk
 }
 
-function emptyChunk(): Chunk {
-  return { records: [], errors: [], rows: 0, quarantined: 0, warnings: 0 }
+/** Rows that wait for the rest of their group. */
+class Held {
+  private readonly counts: KeyCounts | null
+  private readonly rows = new Map<string, SheetRow[]>()
+  private size = 0
+
+  constructor(counts: KeyCounts | null) {
+    this.counts = counts
+  }
+
+  /** @returns all rows of the key when this is the last of them. */
+  complete(key: string, row: SheetRow): SheetRow[] | null {
+    const expected = this.counts?.count(key) ?? 1
+    if (expected === 1) return [row]
+    const group = this.rows.get(key) ?? []
+    group.push(row)
+    this.size++
+    if (group.length === expected) {
+      this.rows.delete(key)
+      this.size -= expected
+      return group
+    }
+    this.rows.set(key, group)
+    if (this.size <= HELD_MAX) return null
+    const message = `More than ${HELD_MAX} rows wait for others with their key. Sort the file by it.`
+    throw new FileError('too_many_rows', message, { row: row.row, limit: HELD_MAX })
+  }
 }
 
-function hashed(record: SourceRecord, cells: readonly Cell[]): HashedRecord {
-  return { ...record, cells, hash: hashText(JSON.stringify(record.stated)) }
+function recordOf({ places, seed }: Mapping, key: string, rows: SheetRow[]): RawRecord {
+  return { key, rows, hash: hashCells(rows, places, seed) }
 }
 
-function keyOf(source: Source, row: SheetRow): string | null {
-  const key = source.mapping.key.evaluate(row.cells)
-  const text = key === null ? '' : String(key).trim()
+function keyOf({ key }: Mapping, row: SheetRow): string | null {
+  const cell = key.evaluate(row.cells)
+  const text = cell === null ? '' : String(cell).trim()
   return text === '' ? null : text
 }
 
-function noteIssues(
-  chunk: Chunk,
-  source: Source,
-  row: SheetRow,
-  issues: readonly RowIssue[],
-): void {
-  const raw = rawRow(source, row)
-  for (const issue of issues) chunk.errors.push({ ...issue, raw })
-  if (issues.some((issue) => issue.level === 'error')) chunk.quarantined++
-  else chunk.warnings++
+function keyError(source: Source, row: SheetRow, code: string, message: string): ErrorRow {
+  return errorRow(source, row, { row: row.row, field: 'key', code, message, level: 'error' })
 }
 
-function noteDuplicate(chunk: Chunk, source: Source, row: SheetRow): void {
-  const message = `the key ${keyOf(source, row)} was given by an earlier row`
-  chunk.errors.push({
-    row: row.row,
-    field: 'key',
-    code: 'duplicate_key',
-    message,
-    level: 'error',
-    raw: rawRow(source, row),
-  })
-  chunk.quarantined++
+/** An issue with the row it came from, by column name, as an operator sees it. Long cells are cut. */
+export function errorRow(
+  { table }: Source,
+  { cells }: { cells: readonly Cell[] },
+  issue: RowIssue,
+): ErrorRow {
+  const raw: Row = Object.fromEntries(
+    table.columns.map((column, i) => [column, shown(cells[i] ?? null)]),
+  )
+  return { ...issue, message: issue.message.slice(0, 2 * RAW_CELL_CHARS), raw }
 }
 
-/** The row by column name, as an operator sees it beside its error. */
-export function rawRow(source: Source, row: { cells: readonly Cell[] }): Row {
-  return Object.fromEntries(source.table.columns.map((column, i) => [column, row.cells[i] ?? null]))
+function shown(cell: Cell): Cell {
+  const long = typeof cell === 'string' && cell.length > RAW_CELL_CHARS
+  return long ? `${cell.slice(0, RAW_CELL_CHARS).toWellFormed()}…` : cell
 }

@@ -1,9 +1,14 @@
-/** A compact set of texts by 64-bit hash: 16 bytes a key, so that a file of millions of rows keeps memory flat. */
+/** Hashes of texts and rows, and a compact set of texts by them, so that a file of millions of rows keeps memory flat. */
+import type { Cell } from './readers/types.ts'
+
+export type Hash = readonly [high: number, low: number]
+
+const START: Hash = [0x9e3779b9, 0x85ebca6b]
 
 /** Two independent 32-bit hashes of a text (murmur-style mixing). */
-export function hash64(text: string): [number, number] {
-  let a = 0x9e3779b9
-  let b = 0x85ebca6b
+export function hash64(text: string, [high, low]: Hash = START): Hash {
+  let a = high
+  let b = low
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     a = Math.imul(a ^ code, 0xcc9e2d51)
@@ -17,9 +22,27 @@ export function hash64(text: string): [number, number] {
   return [(a ^ (a >>> 16)) >>> 0, (b ^ (b >>> 15)) >>> 0]
 }
 
-/** The hash as PostgreSQL's signed bigint. */
-export function hashText(text: string): string {
-  const [high, low] = hash64(text)
+/**
+ * What the cells at some places of one or several rows state, as PostgreSQL's signed bigint.
+ * @param seed stands for what else decides the outcome: two adapters read the same cells differently.
+ */
+export function hashCells(
+  rows: readonly { cells: readonly Cell[] }[],
+  places: readonly number[],
+  seed: Hash,
+): string {
+  let hash = seed
+  for (const { cells } of rows) {
+    let text = ''
+    for (const place of places) {
+      const cell = cells[place] ?? null
+      // The text 5 and the number 5 may be read differently; control characters keep cells apart.
+      if (cell !== null) text += typeof cell === 'string' ? cell : `\u0002${String(cell)}`
+      text += '\u0001'
+    }
+    hash = hash64(text, hash)
+  }
+  const [high, low] = hash
   return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low)).toString()
 }
 
@@ -50,8 +73,7 @@ export class KeyCounts {
 
   private find(slots: Uint32Array, high: number, low: number): number {
     const capacity = slots.length / 3
-    let slot = (low ^ high) % capacity
-    if (slot < 0) slot += capacity
+    let slot = ((low ^ high) >>> 0) % capacity
     while (slots[slot * 3] !== 0 && !(slots[slot * 3] === high && slots[slot * 3 + 1] === low)) {
       slot = slot + 1 === capacity ? 0 : slot + 1
     }

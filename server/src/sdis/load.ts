@@ -1,20 +1,21 @@
-/** Writes a chunk of records: finds their objects, plans the claims, passes the write door, keeps identity and blanks. */
+/** Writes a chunk of records: plans the claims, passes the write door, keeps identity and blanks. */
 import { newRow } from '../kit/apply.ts'
-import { writeStatement } from '../kit/door.ts'
-import type { Change, WriteContext } from '../kit/door.ts'
+import { bulkStatement } from '../kit/bulk-door.ts'
+import type { Change } from '../kit/door.ts'
+import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow } from '../kit/history.ts'
 import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFacts, changedFields, sameValue } from '../kit/row.ts'
+import { changedFacts, changedFields, complete, sameValue } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
 import type { Assertion, Claim } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
 import type { Actor, Tx } from '../kit/types.ts'
 import { difference, emptied, externalIds } from '../kit/write.ts'
-import { planLoad } from './plan.ts'
-import type { Blanks, NextRun, Plan } from './plan.ts'
-import { blanksOf, presentRows, saveBlanks, saveRecords } from './queries.ts'
-import type { RecordRow } from './queries.ts'
+import { planLoad, stateAt } from './plan.ts'
+import type { Blanks, History, NextRun, Plan } from './plan.ts'
+import { blanksOf, presentRows, saveBlanks, saveRecords } from './record-queries.ts'
+import type { Present, RecordRow } from './record-queries.ts'
 
 /** What stays the same over a job's chunks. */
 export interface Load {
@@ -24,10 +25,14 @@ export interface Load {
   actor: Actor
   source_id: number
   sources: ReadonlyMap<number, Source>
+  /** Rank of the source; only at that of the API are its claims and later writes a matter of time alone. */
+  rank: number
   stream: string
   resource: Resource
   /** Attributes the adapter fills; what else the source claimed at creation is not its rows' business. */
   names: ReadonlySet<string>
+  /** Structured attributes, which rows give part by part. */
+  parts: ReadonlyMap<string, Fields>
   /** Valid time of the claims. */
   at: number
   next: NextRun | null
@@ -58,12 +63,17 @@ export interface Prepared {
   records: RecordRow[]
   blanks: (Blanks & { object_id: number })[]
   counts: LoadCounts
+  /** When the latest of the objects to change was last written, epoch milliseconds. */
+  latest: number
 }
 
 /** An object changed between reading and writing: the chunk is prepared anew. */
 export class ChunkConflict extends Error {}
 
-export function noCounts(): LoadCounts {
+/** Rank of what is written through the API. */
+export const API_RANK = 50
+
+function noCounts(): LoadCounts {
   return { created: 0, changed: 0, unchanged: 0, ended: 0, facts: 0, changed_fields: {} }
 }
 
@@ -75,20 +85,21 @@ export async function prepare(load: Load, items: readonly LoadItem[]): Promise<P
     records: [],
     blanks: [],
     counts: noCounts(),
+    latest: 0,
   }
   const fresh = items.filter((item) => item.object_id === null)
   const ids = await load.store.db.ids(fresh.length)
-  fresh.forEach((item, i) => prepareNew(load, item, ids[i] as number, prepared))
+  const now = new Date()
+  fresh.forEach((item, i) => prepareNew(load, item, ids[i] as number, now, prepared))
   const known = items.filter((item) => item.object_id !== null)
   if (known.length > 0) await prepareKnown(load, known, prepared)
   return prepared
 }
 
-function prepareNew(load: Load, item: LoadItem, id: number, prepared: Prepared): void {
+function prepareNew(load: Load, item: LoadItem, id: number, now: Date, prepared: Prepared): void {
   const { resource } = load
-  const stated = item.stated as Row
-  const now = new Date()
-  const plan = planLoad({ claims: [], blanks: [] }, load.at, stated, load.next)
+  const stated = wholeValues(load, item.stated as Row, () => null)
+  const plan = planNew(load, stated)
   const request = { org_id: load.org_id, actor: load.actor, defaults: {} }
   const row = newRow(resource, request, id, now, stated)
   const gone = plan.claims.some((claim) => claim.attrs[PRESENT] === false)
@@ -107,13 +118,31 @@ function prepareNew(load: Load, item: LoadItem, id: number, prepared: Prepared):
     previous: {},
     changed: changedFields(row, emptied(row)),
     claims: claims.map((claim) => ({ ...claim, row: item.row })),
-    contested: rankOf(load) !== 50,
+    contested: load.rank !== API_RANK,
     external: { add: externalIds(row), remove: [] },
   })
   prepared.records.push({ key: item.key, object_id: id, hash: item.hash, gone, keep_hash: false })
-  prepared.blanks.push(...plan.blanks.map((blanks) => ({ ...blanks, object_id: id })))
+  for (const blanks of plan.blanks) prepared.blanks.push({ ...blanks, object_id: id })
   prepared.counts.created++
   prepared.counts.facts += factCount(claims)
+}
+
+/** Of a record without a past: all it states. */
+function planNew(load: Load, stated: Row): Plan {
+  if (load.next) return planLoad({ claims: [], blanks: [] }, load.at, stated, load.next)
+  const claim = { valid_from: load.at, valid_to: null, attrs: stated, retracts: null }
+  return { claims: [claim], blanks: [] }
+}
+
+/** Structured values made whole: parts that the row leaves blank stay as they were. */
+function wholeValues(load: Load, stated: Row, before: (name: string) => unknown): Row {
+  if (load.parts.size === 0) return stated
+  const whole: Row = { ...stated }
+  for (const [name, fields] of load.parts) {
+    const given = stated[name] as Row | undefined
+    if (given) whole[name] = complete(fields, { ...(before(name) as Row | null), ...given })
+  }
+  return whole
 }
 
 async function prepareKnown(
@@ -131,52 +160,78 @@ async function prepareKnown(
   for (const item of items) {
     const id = item.object_id as number
     const present = rows.get(id)
-    if (!present || present.deleted) {
-      prepared.counts.unchanged++
-      continue
-    }
-    const known = assertions.get(id) ?? []
-    const history = { claims: ownClaims(load, known), blanks: blanks.get(id) ?? [] }
-    const plan = planLoad(history, load.at, item.stated, load.next)
-    prepared.blanks.push(...plan.blanks.map((b) => ({ ...b, object_id: id })))
-    const gone = item.stated === null || plan.claims.some((claim) => claim.attrs[PRESENT] === false)
-    const ended = item.stated === null && load.next === null
-    prepared.records.push({
-      key: item.key,
-      object_id: id,
-      hash: item.hash,
-      gone: gone && load.next === null,
-      keep_hash: load.next !== null || (item.stated === null && plan.claims.length === 0),
-    })
-    if (plan.claims.length === 0) {
-      prepared.counts.unchanged++
-      continue
-    }
-    const change = changeOf(load, id, present, known, plan, item.row)
-    prepared.updates.push(change)
-    prepared.counts.facts += factCount(change.claims)
-    if (ended) prepared.counts.ended++
-    else if (change.changed.length === 0) prepared.counts.unchanged++
+    if (!present || present.deleted) prepareDeleted(item, id, prepared)
     else {
-      prepared.counts.changed++
-      for (const name of change.changed) {
-        prepared.counts.changed_fields[name] = (prepared.counts.changed_fields[name] ?? 0) + 1
-      }
+      const known = assertions.get(id) ?? []
+      const history = { claims: ownClaims(load, known), blanks: blanks.get(id) ?? [] }
+      prepareChange(load, item, id, present, known, history, prepared)
     }
   }
+}
+
+/** An object that a person deleted stays deleted, whatever the source goes on saying. */
+function prepareDeleted(item: LoadItem, object_id: number, prepared: Prepared): void {
+  const { key, hash, stated } = item
+  prepared.records.push({ key, object_id, hash, gone: stated === null, keep_hash: false })
+  if (stated !== null) prepared.counts.unchanged++
+}
+
+function prepareChange(
+  load: Load,
+  item: LoadItem,
+  id: number,
+  present: Present,
+  known: readonly Assertion[],
+  history: History,
+  prepared: Prepared,
+): void {
+  const { counts } = prepared
+  const stated = item.stated && wholeValues(load, item.stated, valueBefore(load, history))
+  const plan = planLoad(history, load.at, stated, load.next)
+  for (const blanks of plan.blanks) prepared.blanks.push({ ...blanks, object_id: id })
+  prepared.records.push({
+    key: item.key,
+    object_id: id,
+    hash: item.hash,
+    gone: stated === null,
+    // A load between two earlier ones says nothing of the present.
+    keep_hash: load.next !== null,
+  })
+  const ending = stated === null && load.next === null
+  if (plan.claims.length === 0) {
+    if (!ending) counts.unchanged++
+    return
+  }
+  const before = JSON.parse(present.body) as Row
+  const change = changeOf(load, id, present, before, known, plan, item.row)
+  prepared.updates.push(change)
+  prepared.latest = Math.max(prepared.latest, Date.parse(before['updated_at'] as string))
+  counts.facts += factCount(change.claims)
+  if (ending) counts.ended++
+  else if (change.changed.length === 0) counts.unchanged++
+  else {
+    counts.changed++
+    for (const name of change.changed)
+      counts.changed_fields[name] = (counts.changed_fields[name] ?? 0) + 1
+  }
+}
+
+function valueBefore(load: Load, history: History): (name: string) => unknown {
+  let values: ReadonlyMap<string, unknown> | null = null
+  return (name) => (values ??= stateAt(history, load.at).values).get(name) ?? null
 }
 
 /** The row that follows when the planned claims join all claims on the object. */
 function changeOf(
   load: Load,
   id: number,
-  present: { version: number; contested: boolean; body: string },
+  present: Present,
+  before: Row,
   known: readonly Assertion[],
   plan: Plan,
   row: number | null,
 ): Change {
   const { resource } = load
-  const before = JSON.parse(present.body) as Row
   const now = new Date()
   const planned = plan.claims.map((claim, i) => ({
     ...claim,
@@ -184,15 +239,9 @@ function changeOf(
     tx_id: Number.MAX_SAFE_INTEGER - plan.claims.length + i,
     confidence: 1_000,
   }))
-  const { row: after, folded } = foldedRow(
-    resource,
-    before,
-    [...known, ...planned],
-    load.sources,
-    now.getTime(),
-  )
+  const all = [...known, ...planned]
+  const { row: after, folded } = foldedRow(resource, before, all, load.sources, now.getTime())
   after['version'] = present.version + 1
-  after['updated_at'] = now.toISOString()
   after['archived_at'] = folded.present ? null : (before['archived_at'] ?? now.toISOString())
   noteTransition(load, before, after, plan, now)
   const changed = changedFields(after, before)
@@ -204,7 +253,7 @@ function changeOf(
     previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
     claims: plan.claims.map((claim) => ({ ...claim, row })),
-    contested: present.contested || rankOf(load) !== 50,
+    contested: present.contested || load.rank !== API_RANK,
     external: difference(externalIds(before), externalIds(after)),
   }
 }
@@ -241,63 +290,62 @@ function ownClaims(load: Load, known: readonly Assertion[]): Claim[] {
     }))
 }
 
-/** Writes a prepared chunk in the caller's transaction. @throws ChunkConflict when an object moved on meanwhile. */
-export async function write(load: Load, tx: Tx, prepared: Prepared): Promise<void> {
-  const context: WriteContext = {
-    org_id: load.org_id,
-    actor: load.actor,
-    source_id: load.source_id,
-    at: new Date(),
-    job_id: load.job_id,
-    bulk: true,
-  }
+/**
+ * Writes what was prepared and the rows beside it, in the caller's transaction, which has written something already: who
+ * asks what was known at a time then waits for it, so that nothing is added to that past.
+ */
+export async function write(
+  load: Load,
+  tx: Tx,
+  prepared: Prepared,
+  references: readonly Reference[],
+): Promise<void> {
+  const { resource } = load
+  const at = new Date(Math.max(Date.now(), prepared.latest))
   let tx_id = 0
-  for (const changes of [prepared.creates, prepared.updates]) {
-    if (changes.length === 0) continue
-    const { sql, params } = writeStatement(load.resource, changes, context)
-    const [written] = await tx.query<{ count: string; tx_id: string | null }>(sql, params)
-    if (Number(written?.count) !== changes.length)
-      throw new ChunkConflict('an object changed while it was loaded')
-    tx_id = Number(written?.tx_id)
-  }
+  for (const changes of [prepared.creates, prepared.updates])
+    if (changes.length > 0) tx_id = await writeChanges(load, tx, resource, changes, at, references)
   await saveRecords(tx, load.org_id, load.source_id, load.stream, tx_id, prepared.records)
   await saveBlanks(tx, load.org_id, load.source_id, prepared.blanks)
 }
 
-function rankOf(load: Load): number {
-  return load.sources.get(load.source_id)?.rank ?? 50
+/** An object that must exist for a write to be done. */
+export interface Reference {
+  target: string
+  id: number
+}
+
+/** @returns the transaction's id. @throws ChunkConflict when an object moved on, or one referred to is gone. */
+export async function writeChanges(
+  load: Load,
+  tx: Tx,
+  resource: Resource,
+  changes: readonly Change[],
+  at: Date,
+  references: readonly Reference[] = [],
+): Promise<number> {
+  const now = at.toISOString()
+  for (const { after, expected } of changes) {
+    after['updated_at'] = now
+    if (expected === 0) after['created_at'] = now
+  }
+  const { sql, params } = bulkStatement(resource, changes, {
+    org_id: load.org_id,
+    actor: load.actor,
+    source_id: load.source_id,
+    at,
+    job_id: load.job_id,
+    bulk: true,
+    references,
+  })
+  const [written] = await tx.query<{ count: string; tx_id: string | null }>(sql, params)
+  if (Number(written?.count) !== changes.length)
+    throw new ChunkConflict('an object changed while it was loaded, or was deleted')
+  return Number(written?.tx_id)
 }
 
 function factCount(claims: readonly Claim[]): number {
-  return claims.reduce(
-    (sum, { attrs }) => sum + Object.keys(attrs).filter((name) => !name.startsWith('_')).length,
-    0,
-  )
-}
-
-/** Puts the ids of related objects where the records name them by key. Fields without an object are left out. */
-export function withIds(value: unknown, ids: ReadonlyMap<string, string>): unknown {
-  if (Array.isArray(value)) return value.map((item) => withIds(item, ids))
-  if (typeof value !== 'object' || value === null) return value
-  const ref = (value as { $ref?: [string, string] }).$ref
-  if (ref) return ids.get(refKey(ref)) ?? null
-  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withIds(part, ids)]))
-}
-
-export function refKey([stream, key]: readonly [string, string]): string {
-  return `${stream}\0${key}`
-}
-
-/** Keys that records name, by stream. */
-export function refsIn(value: unknown, found: Map<string, Set<string>>): void {
-  if (Array.isArray(value)) for (const item of value) refsIn(item, found)
-  else if (typeof value === 'object' && value !== null) {
-    const ref = (value as { $ref?: [string, string] }).$ref
-    if (!ref) for (const part of Object.values(value)) refsIn(part, found)
-    else {
-      const keys = found.get(ref[0])
-      if (keys) keys.add(ref[1])
-      else found.set(ref[0], new Set([ref[1]]))
-    }
-  }
+  let count = 0
+  for (const { attrs } of claims) for (const name in attrs) if (!name.startsWith('_')) count++
+  return count
 }

@@ -1,12 +1,15 @@
-/** Rows into records: the key of an object in the source and the attributes the row states. */
+/** Rows into records: the attributes that the rows of an object state. */
 import type { Field, Fields, JsonSchema } from '../kit/field.ts'
 import { complete, normalise, sameValue } from '../kit/row.ts'
 import { writableFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { validate } from '../kit/validate.ts'
+import type { Registry } from '../kit/query.ts'
 import type { Adapter, Entry, Resolve, Stream } from './adapter.ts'
 import { compileExpression } from './expression.ts'
 import type { Expression } from './expression.ts'
+import { hash64 } from './keys.ts'
+import type { Hash } from './keys.ts'
 import type { Cell, SheetRow } from './readers/types.ts'
 import { readerOf } from './values.ts'
 import type { Reader } from './values.ts'
@@ -21,19 +24,20 @@ export interface RowIssue {
   level: 'error' | 'warning'
 }
 
-/** A related object that is named by its key until the record is written. */
+/** A related object that is named by its key until the record is written; the path says by which rule it is found. */
 export interface Ref {
-  $ref: [stream: string, key: string]
+  $ref: [path: string, key: string]
 }
 
 /** One object as the file gives it. */
 export interface SourceRecord {
-  key: string
+  /** The first of its rows. */
   row: number
   stated: Row
 }
 
 export interface Mapped {
+  /** Null when a row cannot be used: a part of an object is not loaded. */
   record: SourceRecord | null
   issues: RowIssue[]
 }
@@ -44,20 +48,24 @@ type Filler = (cells: readonly Cell[], problem: Problem) => unknown
 type Problem = (field: string, code: string, message: string, level: RowIssue['level']) => void
 
 export interface Mapping {
+  /** Columns it needs. */
   columns: readonly string[]
+  /** Where they stand in a row. */
+  places: readonly number[]
+  /** Stands for the adapter in the hash of a record. */
+  seed: Hash
   key: Expression
-  map: (row: SheetRow) => Mapped
-  /** Makes one record of the records of a group, in file order. */
-  merge: (records: readonly SourceRecord[]) => SourceRecord
-  /** Values of an object made in place of a missing one, and what it is. */
-  stubs: ReadonlyMap<string, { rule: Resolve; values: (cells: readonly Cell[]) => Row }>
+  /** Makes a record of the rows of an object. */
+  map: (rows: readonly SheetRow[]) => Mapped
+  /** Values of objects made in place of missing ones, by the path of the reference. */
+  stubs: ReadonlyMap<string, (cells: readonly Cell[]) => Row>
 }
 
 /** Compiles a stream of an adapter for a file with the given columns. */
 export function compileMapping(
   adapter: Adapter,
   stream: Stream,
-  resource: Resource,
+  registry: Registry,
   columns: readonly string[],
 ): Mapping {
   const index = new Map(columns.map((column, i) => [column.toLowerCase(), i]))
@@ -68,29 +76,35 @@ export function compileMapping(
     return expression
   }
   const context: Context = { adapter, stream, compile }
-  const fields = writableFields(resource)
+  const fields = writableFields(registry.get(stream.type) as Resource)
   const key = compile(stream.key)
-  const fillers = Object.entries(stream.map).map(([name, entry]) =>
-    fillerOf(context, name, entry, fields[name] as Field),
+  const fillers = Object.entries(stream.map).map(
+    ([name, entry]) => [name, fillerOf(context, name, entry, fields[name] as Field)] as const,
   )
-  const names = Object.keys(stream.map)
-  for (const [path, rule] of Object.entries(stream.resolve)) {
-    if (path.includes('.')) continue
-    fillers.push(refFiller(context, rule))
-    names.push(path)
-  }
-  const stubs = new Map(
-    Object.entries(stream.resolve)
-      .filter(([, rule]) => rule.missing === 'create_stub')
-      .map(([path, rule]) => [path, { rule, values: stubValues(context, rule) }]),
-  )
-  const mapping: Omit<Mapping, 'columns'> = {
+  for (const [path, rule] of Object.entries(stream.resolve))
+    if (!path.includes('.')) fillers.push([path, refFiller(context, path, rule)])
+  const stubs = Object.entries(stream.resolve).flatMap(([path, rule]) => {
+    const target = registry.get(rule.type) as Resource
+    return rule.missing === 'create_stub'
+      ? [[path, stubValues(context, rule, target)] as const]
+      : []
+  })
+  return {
     key,
-    map: (row) => mapRow(row, key, names, fillers),
-    merge: (records) => mergeRecords(stream, records),
-    stubs,
+    map: (rows) => mapRows(stream, rows, fillers),
+    stubs: new Map(stubs),
+    columns: [...used],
+    places: [...used].flatMap((column) => index.get(column.toLowerCase()) ?? []),
+    seed: hash64(JSON.stringify([adapter.locale, stream])),
   }
-  return { ...mapping, columns: [...used] }
+}
+
+/** Structured attributes, whose parts rows give one by one. */
+export function partsOf(stream: Stream, fields: Fields): Map<string, Fields> {
+  const parts = new Map<string, Fields>()
+  for (const [name, entry] of Object.entries(stream.map))
+    if (typeof entry === 'object' && entry.object) parts.set(name, fields[name]?.items as Fields)
+  return parts
 }
 
 interface Context {
@@ -99,33 +113,32 @@ interface Context {
   compile: (source: string) => Expression
 }
 
-function mapRow(
-  row: SheetRow,
-  key: Expression,
-  names: readonly string[],
-  fillers: readonly Filler[],
+function mapRows(
+  stream: Stream,
+  rows: readonly SheetRow[],
+  fillers: readonly (readonly [string, Filler])[],
 ): Mapped {
   const issues: RowIssue[] = []
-  const problem: Problem = (field, code, message, level) =>
-    issues.push({ row: row.row, field, code, message, level })
-  const keyCell = key.evaluate(row.cells)
-  const keyText = keyCell === null ? '' : String(keyCell).trim()
-  if (keyText === '' || keyText.length > 500) {
-    problem(
-      'key',
-      'missing_key',
-      keyText === '' ? 'the key of the row is blank' : 'the key of the row is too long',
-      'error',
-    )
-    return { record: null, issues }
+  const good: SourceRecord[] = []
+  for (const row of rows) {
+    let bad = false
+    const problem: Problem = (field, code, message, level) => {
+      issues.push({ row: row.row, field, code, message, level })
+      bad ||= level === 'error'
+    }
+    const stated: Row = {}
+    for (const [name, fill] of fillers) {
+      const value = fill(row.cells, problem)
+      if (value !== undefined) stated[name] = value
+    }
+    if (!bad) good.push({ row: row.row, stated })
   }
-  const stated: Row = {}
-  for (let i = 0; i < fillers.length; i++) {
-    const value = (fillers[i] as Filler)(row.cells, problem)
-    if (value !== undefined) stated[names[i] as string] = value
+  if (good.length === rows.length) return { record: mergeRecords(stream, good), issues }
+  for (const { row } of good) {
+    const message = 'another row of the same object cannot be used'
+    issues.push({ row, field: 'key', code: 'incomplete_group', message, level: 'error' })
   }
-  const bad = issues.some((issue) => issue.level === 'error')
-  return { record: bad ? null : { key: keyText, row: row.row, stated }, issues }
+  return { record: null, issues }
 }
 
 function fillerOf(context: Context, path: string, given: Entry | string, field: Field): Filler {
@@ -134,12 +147,13 @@ function fillerOf(context: Context, path: string, given: Entry | string, field: 
     const value = normalise(field, entry.value)
     return () => value
   }
-  if (entry.object) return objectFiller(context, path, entry.object, field.items as Fields)
+  const items = field.items as Fields
+  if (entry.object) return objectFiller(context, path, entry.object, items)
   if (entry.list) {
-    const item = objectFiller(context, path, entry.list, field.items as Fields)
+    const item = objectFiller(context, path, entry.list, items)
     return (cells, problem) => {
       const value = item(cells, problem)
-      return value === undefined ? undefined : [value]
+      return value === undefined ? undefined : [complete(items, value as Row)]
     }
   }
   return cellFiller(context, path, entry, field)
@@ -187,12 +201,15 @@ function valueCheck(field: Field): (value: unknown) => { code: string; message: 
         : { code: 'invalid_enum', message: `'${String(value)}' is not one of ${values.join(', ')}` }
   }
   const one: JsonSchema = field.kind === 'texts' ? (schema['items'] as JsonSchema) : schema
+  const { minimum = -Infinity, maximum = Infinity } = schema as Record<string, number>
   return (value) => {
+    if (typeof value === 'number' && value >= minimum && value <= maximum) return null
     const [issue] = validate(one, value)
     return issue ? { code: issue.code, message: issue.message } : null
   }
 }
 
+/** The parts that a row gives; undefined when it gives none. */
 function objectFiller(
   context: Context,
   path: string,
@@ -203,45 +220,44 @@ function objectFiller(
     ([name, entry]) =>
       [name, fillerOf(context, `${path}.${name}`, entry, items[name] as Field)] as const,
   )
-  const refs = Object.entries(context.stream.resolve).filter(([target]) =>
-    target.startsWith(`${path}.`),
-  )
-  for (const [target, rule] of refs)
-    fillers.push([target.slice(path.length + 1), refFiller(context, rule)])
+  for (const [target, rule] of Object.entries(context.stream.resolve))
+    if (target.startsWith(`${path}.`))
+      fillers.push([target.slice(path.length + 1), refFiller(context, target, rule)])
   return (cells, problem) => {
-    const value: Row = {}
-    let stated = false
+    let value: Row | undefined
     for (const [name, fill] of fillers) {
       const part = fill(cells, problem)
       if (part === undefined) continue
+      value ??= {}
       value[name] = part
-      stated = true
     }
-    return stated ? complete(items, value) : undefined
+    return value
   }
 }
 
-function refFiller(context: Context, rule: Resolve): Filler {
+function refFiller(context: Context, path: string, rule: Resolve): Filler {
   const { evaluate } = context.compile(rule.value)
   return (cells) => {
     const cell = evaluate(cells)
     const key = cell === null ? '' : String(cell).trim()
-    return key === '' ? undefined : { $ref: [rule.stream, key] }
+    return key === '' ? undefined : ({ $ref: [path, key] } satisfies Ref)
   }
 }
 
-function stubValues(context: Context, rule: Resolve): (cells: readonly Cell[]) => Row {
-  const entries = Object.entries(rule.stub ?? {}).flatMap(([name, given]) => {
-    const entry: Entry = typeof given === 'string' ? { from: given } : given
-    if (entry.value !== undefined) return [[name, () => entry.value as Cell] as const]
-    return entry.from ? [[name, context.compile(entry.from).evaluate] as const] : []
-  })
-  return (cells) =>
-    Object.fromEntries(
-      entries
-        .map(([name, evaluate]) => [name, evaluate(cells)])
-        .filter(([, value]) => value !== null),
-    )
+/** Values of a stub; cells that cannot be read leave theirs out. */
+function stubValues(
+  context: Context,
+  rule: Resolve,
+  target: Resource,
+): (cells: readonly Cell[]) => Row {
+  const fields = writableFields(target)
+  const fill = objectFiller(
+    { ...context, stream: { ...context.stream, resolve: {} } },
+    '',
+    rule.stub ?? {},
+    fields,
+  )
+  return (cells) => (fill(cells, () => {}) ?? {}) as Row
 }
 
 function mergeRecords(stream: Stream, records: readonly SourceRecord[]): SourceRecord {
@@ -252,13 +268,12 @@ function mergeRecords(stream: Stream, records: readonly SourceRecord[]): SourceR
     if (typeof entry === 'string') continue
     const values = records.map((record) => record.stated[name])
     if (entry.list) {
-      const items = values.flatMap((value) => (Array.isArray(value) ? value : []))
-      stated[name] = items.filter(
-        (item, i) => items.findIndex((other) => sameValue(other, item)) === i,
-      )
+      const items = values.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : []))
+      const distinct = new Map(items.map((item) => [JSON.stringify(item), item]))
+      if (items.length > 0) stated[name] = [...distinct.values()]
     } else if (entry.rows === 'same' && !values.every((value) => sameValue(value, values[0]))) {
       delete stated[name]
     }
   }
-  return { key: first.key, row: first.row, stated }
+  return { row: first.row, stated }
 }

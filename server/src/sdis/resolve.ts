@@ -1,19 +1,17 @@
 /** Ids of related objects: records name them by the key they have in the source. */
 import { newRow } from '../kit/apply.ts'
-import { writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
-import { publicId } from '../kit/ids.ts'
+import { idDigits, publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFacts, changedFields } from '../kit/row.ts'
 import type { Tx } from '../kit/types.ts'
 import { emptied } from '../kit/write.ts'
 import type { Resolve, Stream } from './adapter.ts'
-import type { HashedRecord } from './chunks.ts'
-import type { ErrorRow } from './jobs.ts'
-import { refKey, refsIn, withIds } from './load.ts'
-import type { Load, LoadItem } from './load.ts'
-import type { Mapping } from './mapping.ts'
-import { knownRecords, saveRecords } from './queries.ts'
+import type { Mapping, Ref, RowIssue } from './mapping.ts'
+import { API_RANK, writeChanges } from './load.ts'
+import type { Load, LoadItem, Reference } from './load.ts'
+import type { Cell } from './readers/types.ts'
+import { relatedObjects, saveRecords } from './record-queries.ts'
 
 /** Keys looked up and kept; the map starts over when it is full. */
 const CACHE_MAX = 50_000
@@ -26,71 +24,66 @@ export interface Stub {
   change: Change
 }
 
+/** Records with their references found. */
+export interface Resolved {
+  items: LoadItem[]
+  issues: RowIssue[]
+  stubs: Stub[]
+  /** What the records refer to, to be held until they are written. */
+  references: Reference[]
+}
+
+/** A related object: its id, or null when it was there and has been deleted. */
+type Found = string | null
+
 export class Resolver {
   private readonly load: Load
-  private readonly stream: Stream
+  private readonly rules: ReadonlyMap<string, Resolve>
   private readonly mapping: Mapping
-  private readonly cache = new Map<string, string>()
+  private readonly cache = new Map<string, Found>()
 
   constructor(load: Load, stream: Stream, mapping: Mapping) {
     this.load = load
-    this.stream = stream
+    this.rules = new Map(Object.entries(stream.resolve))
     this.mapping = mapping
   }
 
-  /** Replaces keys by ids. Records whose related object is missing and required are left out, with an error. */
+  /**
+   * Replaces keys by ids. Records whose related object is missing and required are left out, with an issue.
+   * @param cells the first row of each item.
+   */
   async resolve(
     items: readonly LoadItem[],
-    sources: readonly HashedRecord[],
-  ): Promise<{ items: LoadItem[]; errors: ErrorRow[]; stubs: Stub[] }> {
-    if (Object.keys(this.stream.resolve).length === 0)
-      return { items: [...items], errors: [], stubs: [] }
+    cells: readonly (readonly Cell[])[],
+  ): Promise<Resolved> {
+    if (this.rules.size === 0) return { items: [...items], issues: [], stubs: [], references: [] }
     await this.lookUp(items)
-    const stubs = await this.missingStubs(items, sources)
-    const ids = new Map([...this.cache, ...stubs.map((stub) => stubEntry(stub))])
-    const errors: ErrorRow[] = []
+    const stubs = await this.missingStubs(items, cells)
+    // The chunk that writes them is committed before the next one is, so that one may refer to them already.
+    for (const { rule, key, resource, change } of stubs)
+      this.cache.set(cacheKey(rule, key), publicId(resource.prefix, change.id))
+    const issues: RowIssue[] = []
     const resolved = items.flatMap((item) => {
-      const missing = this.missingIn(item, ids)
-      for (const { key, rule } of missing) {
-        const message = `no ${rule.type} with the key ${key} was loaded from stream ${rule.stream}`
-        const level = rule.missing === 'error' ? 'error' : 'warning'
-        errors.push({
-          row: item.row ?? 0,
-          field: rule.value,
-          code: 'unresolved_reference',
-          message,
-          level,
-          raw: {},
-        })
-      }
-      if (missing.some(({ rule }) => rule.missing === 'error')) return []
-      return [{ ...item, stated: statedWith(item.stated as Row, ids) }]
+      const missing = refsIn(item.stated).filter((ref) => !this.find(ref))
+      for (const ref of missing) issues.push(this.issueOf(item, ref))
+      if (missing.some(({ $ref: [path] }) => this.rule(path).missing === 'error')) return []
+      const stated = statedWith(item.stated as Row, (ref) => this.find(ref))
+      // What was left open is looked for again the next time, though the row be the same.
+      return [{ ...item, stated, ...(missing.length > 0 ? { hash: '0' } : {}) }]
     })
-    return { items: resolved, errors, stubs }
+    return { items: resolved, issues, stubs, references: this.references(items, stubs) }
   }
 
-  /** Remembers objects once the transaction that made them has committed. */
-  keep(stubs: readonly Stub[]): void {
-    for (const stub of stubs) this.cache.set(...stubEntry(stub))
+  /** Forgets what it found: an object was deleted meanwhile. */
+  forget(): void {
+    this.cache.clear()
   }
 
   async writeStubs(tx: Tx, stubs: readonly Stub[]): Promise<void> {
     const { load } = this
     for (const [resource, group] of Map.groupBy(stubs, (stub) => stub.resource)) {
-      const context = {
-        org_id: load.org_id,
-        actor: load.actor,
-        source_id: load.source_id,
-        at: new Date(),
-        job_id: load.job_id,
-        bulk: true,
-      }
-      const { sql, params } = writeStatement(
-        resource,
-        group.map((stub) => stub.change),
-        context,
-      )
-      const [written] = await tx.query<{ tx_id: string }>(sql, params)
+      const changes = group.map((stub) => stub.change)
+      const tx_id = await writeChanges(load, tx, resource, changes, new Date())
       for (const [stream, records] of Map.groupBy(group, (stub) => stub.rule.stream)) {
         const rows = records.map((stub) => ({
           key: stub.key,
@@ -99,89 +92,135 @@ export class Resolver {
           gone: false,
           keep_hash: false,
         }))
-        await saveRecords(tx, load.org_id, load.source_id, stream, Number(written?.tx_id), rows)
+        await saveRecords(tx, load.org_id, load.source_id, stream, tx_id, rows)
       }
+    }
+  }
+
+  private references(items: readonly LoadItem[], stubs: readonly Stub[]): Reference[] {
+    const made = new Set(stubs.map(({ change }) => change.id))
+    const found = new Map<string, Reference>()
+    for (const ref of items.flatMap((item) => refsIn(item.stated))) {
+      const text = this.find(ref)
+      if (!text || found.has(text)) continue
+      const id = idDigits(text.slice(0, text.indexOf('_')), text) as number
+      if (!made.has(id)) found.set(text, { target: this.rule(ref.$ref[0]).type, id })
+    }
+    return [...found.values()]
+  }
+
+  private rule(path: string): Resolve {
+    return this.rules.get(path) as Resolve
+  }
+
+  private find({ $ref: [path, key] }: Ref): Found | undefined {
+    return this.cache.get(cacheKey(this.rule(path), key))
+  }
+
+  private issueOf(item: LoadItem, ref: Ref): RowIssue {
+    const [path, key] = ref.$ref
+    const { type, stream, missing } = this.rule(path)
+    const what = type.replaceAll('_', ' ')
+    const deleted = this.find(ref) === null
+    return {
+      row: item.row ?? 0,
+      field: path,
+      code: 'unresolved_reference',
+      message: deleted
+        ? `the ${what} with the key ${key} of stream ${stream} has been deleted`
+        : `no ${what} with the key ${key} was loaded from stream ${stream}`,
+      level: missing === 'error' ? 'error' : 'warning',
     }
   }
 
   private async lookUp(items: readonly LoadItem[]): Promise<void> {
     const { load } = this
     if (this.cache.size > CACHE_MAX) this.cache.clear()
-    const wanted = new Map<string, Set<string>>()
-    for (const item of items) refsIn(item.stated, wanted)
-    for (const [stream, keys] of wanted) {
-      const unknown = [...keys].filter((key) => !this.cache.has(refKey([stream, key])))
-      if (unknown.length === 0) continue
-      const rule = this.ruleOf(stream)
+    const wanted = new Map<string, { rule: Resolve; keys: Set<string> }>()
+    for (const { $ref } of items.flatMap((item) => refsIn(item.stated))) {
+      const [path, key] = $ref
+      const rule = this.rule(path)
+      if (this.cache.has(cacheKey(rule, key))) continue
+      const place = `${rule.type} ${rule.stream}`
+      const { keys } = wanted.get(place) ?? { keys: new Set() }
+      wanted.set(place, { rule, keys: keys.add(key) })
+    }
+    for (const { rule, keys } of wanted.values()) {
       const prefix = load.store.registry.get(rule.type)?.prefix ?? ''
-      const found = await knownRecords(load.store.db, load.org_id, load.source_id, stream, unknown)
-      unknown.forEach((key, i) => {
-        const record = found[i]
-        if (record) this.cache.set(refKey([stream, key]), publicId(prefix, record.object_id))
-      })
+      const found = await relatedObjects(load.store.db, load, rule, [...keys])
+      for (const [key, id] of found)
+        this.cache.set(cacheKey(rule, key), id === null ? null : publicId(prefix, id))
     }
   }
 
   private async missingStubs(
     items: readonly LoadItem[],
-    sources: readonly HashedRecord[],
+    cells: readonly (readonly Cell[])[],
   ): Promise<Stub[]> {
     const { load } = this
-    const wanted = new Map<string, { rule: Resolve; key: string; cells: HashedRecord['cells'] }>()
+    const wanted = new Map<string, Omit<Stub, 'change'> & { values: Row }>()
     items.forEach((item, i) => {
-      for (const { rule, key } of this.missingIn(item, this.cache)) {
-        if (rule.missing !== 'create_stub') continue
-        wanted.set(refKey([rule.stream, key]), { rule, key, cells: sources[i]?.cells ?? [] })
+      for (const ref of refsIn(item.stated)) {
+        const [path, key] = ref.$ref
+        const rule = this.rule(path)
+        // A deleted object stays deleted.
+        if (rule.missing !== 'create_stub' || this.find(ref) !== undefined) continue
+        const resource = load.store.registry.get(rule.type) as Resource
+        const values = this.mapping.stubs.get(path)?.(cells[i] ?? []) ?? {}
+        wanted.set(cacheKey(rule, key), { rule, resource, key, values })
       }
     })
     const ids = await load.store.db.ids(wanted.size)
-    return [...wanted.values()].map(({ rule, key, cells }, i) => {
-      const resource = load.store.registry.get(rule.type) as Resource
-      const values =
-        [...this.mapping.stubs.values()].find((stub) => stub.rule === rule)?.values(cells) ?? {}
-      return { rule, resource, key, change: stubChange(load, resource, ids[i] as number, values) }
-    })
-  }
-
-  private missingIn(
-    item: LoadItem,
-    ids: ReadonlyMap<string, string>,
-  ): { rule: Resolve; key: string }[] {
-    const refs = new Map<string, Set<string>>()
-    refsIn(item.stated, refs)
-    return [...refs].flatMap(([stream, keys]) =>
-      [...keys]
-        .filter((key) => !ids.has(refKey([stream, key])))
-        .map((key) => ({ rule: this.ruleOf(stream), key })),
-    )
-  }
-
-  private ruleOf(stream: string): Resolve {
-    return Object.values(this.stream.resolve).find((rule) => rule.stream === stream) as Resolve
+    return [...wanted.values()].map(({ values, ...stub }, i) => ({
+      ...stub,
+      change: stubChange(load, stub.resource, ids[i] as number, values),
+    }))
   }
 }
 
-function stubEntry(stub: Stub): [string, string] {
-  return [refKey([stub.rule.stream, stub.key]), publicId(stub.resource.prefix, stub.change.id)]
+function cacheKey({ type, stream }: Resolve, key: string): string {
+  return `${type}\0${stream}\0${key}`
+}
+
+function isRef(value: object): value is Ref {
+  return '$ref' in value
+}
+
+/** References that a value holds. */
+function refsIn(value: unknown): Ref[] {
+  if (typeof value !== 'object' || value === null) return []
+  if (isRef(value)) return [value]
+  return Object.values(value).flatMap(refsIn)
+}
+
+/** The value with ids in the place of references, null where there is none. */
+function withIds(value: unknown, find: (ref: Ref) => Found | undefined): unknown {
+  if (Array.isArray(value)) return value.map((item) => withIds(item, find))
+  if (typeof value !== 'object' || value === null) return value
+  if (isRef(value)) return find(value) ?? null
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [name, withIds(part, find)]),
+  )
 }
 
 /** References without an object are not stated. */
-function statedWith(stated: Row, ids: ReadonlyMap<string, string>): Row {
+function statedWith(stated: Row, find: (ref: Ref) => Found | undefined): Row {
   return Object.fromEntries(
     Object.entries(stated)
-      .map(([name, value]) => [name, withIds(value, ids)] as const)
+      .map(([name, value]) => [name, withIds(value, find)] as const)
       .filter(([, value]) => value !== null),
   )
 }
 
 function stubChange(load: Load, resource: Resource, id: number, values: Row): Change {
-  const row = newRow(
-    resource,
-    { org_id: load.org_id, actor: load.actor, defaults: {} },
-    id,
-    new Date(),
-    values,
-  )
+  const request = { org_id: load.org_id, actor: load.actor, defaults: {} }
+  const row = newRow(resource, request, id, new Date(), values)
+  const claim = {
+    valid_from: load.at,
+    valid_to: null,
+    attrs: changedFacts(resource, row, null),
+    retracts: null,
+  }
   return {
     id,
     operation: 'created',
@@ -189,15 +228,8 @@ function stubChange(load: Load, resource: Resource, id: number, values: Row): Ch
     after: row,
     previous: {},
     changed: changedFields(row, emptied(row)),
-    claims: [
-      {
-        valid_from: load.at,
-        valid_to: null,
-        attrs: changedFacts(resource, row, null),
-        retracts: null,
-      },
-    ],
-    contested: false,
+    claims: [claim],
+    contested: load.rank !== API_RANK,
     external: { add: [], remove: [] },
   }
 }

@@ -2,26 +2,27 @@ import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { FORM_LIMITS, receive } from '../documents/upload.ts'
 import type { FormPart } from '../documents/upload.ts'
-import { ApiError, invalid } from '../kit/errors.ts'
+import { ApiError } from '../kit/errors.ts'
 import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
 import { idempotencyKey, JSON_TYPE, sendPage } from '../kit/routes.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
-import { readAdapter } from './adapter.ts'
 import * as docs from './docs.ts'
 import { factsOfJob } from './facts-queries.ts'
-import { jobView, listErrors, listJobs } from './jobs.ts'
+import { listErrors, listJobs } from './job-queries.ts'
+import { jobView } from './jobs.ts'
 import {
   approveJob,
   cancelJob,
-  effectiveDate,
   enqueue,
   getJob,
   importSpool,
   jobFileKey,
   jobPath,
+  readForm,
+  requireReferences,
 } from './service.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -133,7 +134,7 @@ async function createJob(
   const key = jobFileKey(caller.org_id, id)
   const spool = importSpool(app.config.GRID_DATA_DIR)
   const max = app.config.GRID_IMPORT_MAX_MB * MEGABYTE
-  const { fields, file } = await receive(
+  const { fields, metadata, file } = await receive(
     request.parts() as AsyncIterable<FormPart>,
     spool,
     key,
@@ -141,23 +142,9 @@ async function createJob(
     ['adapter'],
   )
   try {
-    const unknown = [...fields.keys()].filter((name) => name !== 'adapter' && name !== 'as_of')
-    if (unknown.length > 0) {
-      throw invalid(
-        unknown.map((field) => ({
-          field,
-          code: 'unknown_field',
-          message: `unknown field '${field}'`,
-        })),
-      )
-    }
-    const document = fields.get('adapter')?.[0]
-    if (!document)
-      throw invalid([
-        { field: 'adapter', code: 'required', message: 'is required: the adapter document' },
-      ])
-    const adapter = readAdapter(document, app.store.registry)
-    const as_of = effectiveDate(fields.get('as_of')?.[0], adapter, caller)
+    if (Object.keys(metadata).length > 0) fields.set('metadata', [''])
+    const { document, adapter, as_of } = readForm(fields, app.store, caller)
+    await requireReferences(app.store, caller.org_id, adapter)
     const idempotency = idempotencyKey(request)
     const write: WriteRequest = {
       ...requestOf(caller, request.id),

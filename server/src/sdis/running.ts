@@ -1,9 +1,9 @@
 /** A job under way, as its steps share it. */
 import type { Session } from '../db/db.ts'
-import type { Resource } from '../kit/resource.ts'
 import type { Store } from '../kit/store.ts'
 import type { Stream } from './adapter.ts'
-import type { Job, JobCounts } from './jobs.ts'
+import { saveProgress } from './job-queries.ts'
+import type { Job, JobCounts, JobState, Phase } from './jobs.ts'
 import type { Load } from './load.ts'
 
 /** The file is fine but too much of it is bad, or too much would end. */
@@ -20,15 +20,43 @@ export class GuardTripped extends Error {
   }
 }
 
-export interface Running {
+/** A client asked for the job to stop. */
+export class Cancelled extends Error {}
+
+/** The process is about to end: the job is left to be taken up again. */
+export class Stopped extends Error {}
+
+/** A job as a worker holds it. */
+export interface Held {
   store: Store
+  /** Used by one step at a time. */
   session: Session
   job: Job
   lease_id: number
+  stopping: AbortSignal
+}
+
+export interface Running extends Held {
   stream: Stream
-  resource: Resource
   load: Load
   counts: JobCounts
+  /** Chunks that earlier attempts wrote, with what each counted. */
   done: ReadonlyMap<number, Partial<JobCounts>>
+  /** Errors kept so far. */
   errors: number
+}
+
+/** Saves progress apart from any chunk. */
+export async function announce(running: Running, phase: Phase): Promise<void> {
+  const { session, job, lease_id, counts } = running
+  const state = await session.transaction(job.org_id, (tx) =>
+    saveProgress(tx, job, lease_id, phase, counts),
+  )
+  goOn(running, state)
+}
+
+/** @throws Cancelled when a client asked for it, Stopped when the process is about to end. */
+export function goOn({ stopping }: Running, state: JobState): void {
+  if (state === 'cancelling') throw new Cancelled()
+  if (stopping.aborted) throw new Stopped('the worker is about to end')
 }

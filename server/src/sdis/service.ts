@@ -1,20 +1,32 @@
 /** Accepting, reading, approving and cancelling jobs. */
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseError } from 'pg'
-import { Spool } from '../documents/spool.ts'
 import type { FileKey } from '../documents/files.ts'
-import { ApiError, invalid, notFound } from '../kit/errors.ts'
+import { Spool } from '../documents/spool.ts'
 import { isDate } from '../kit/dates.ts'
+import { ApiError, invalid, notFound } from '../kit/errors.ts'
+import type { Issue } from '../kit/errors.ts'
 import { earlierAnswer } from '../kit/idempotency.ts'
-import { publicId } from '../kit/ids.ts'
+import { idDigits, publicId } from '../kit/ids.ts'
 import { startOfDay } from '../kit/query.ts'
+import type { Resource } from '../kit/resource.ts'
+import { findMany } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
 import type { Caller, OrgDb } from '../kit/types.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
-import type { Adapter } from './adapter.ts'
-import { adapterHash } from './adapter.ts'
-import { findJob, jobView } from './jobs.ts'
-import type { Job } from './jobs.ts'
+import { fixedReferences } from './adapter-checks.ts'
+import { adapterHash, readAdapter } from './adapter.ts'
+import type { Adapter, Stream } from './adapter.ts'
+import {
+  countQueued,
+  findJob,
+  insertJob,
+  rememberAnswer,
+  requestApproval,
+  requestCancel,
+} from './job-queries.ts'
+import { jobView } from './jobs.ts'
+import type { Job, JobState } from './jobs.ts'
 
 /** Where files of jobs wait and stay until a day after the job ended. */
 export function importSpool(data_dir: string): Spool {
@@ -36,30 +48,83 @@ export interface JobRequest {
   file: { name: string; path: string; byte_size: number; sha256: string }
 }
 
-/** The day the file was true: as the job says, else the adapter, else today. @throws 422 for no date or a future one. */
-export function effectiveDate(given: string | undefined, adapter: Adapter, caller: Caller): string {
-  const zone = adapter.locale.timezone ?? caller.time_zone
-  const today = new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date())
-  const date = given ?? adapter.effective.date ?? today
-  if (!isDate(date)) {
-    throw invalid([
-      {
-        field: 'as_of',
-        code: 'invalid_format',
-        message: `must be a date such as 2025-05-23, got '${date}'`,
-      },
-    ])
+/**
+ * What the text fields of the form ask for.
+ * @throws 422 naming every failing field of the form and the adapter.
+ */
+export function readForm(
+  fields: ReadonlyMap<string, readonly string[]>,
+  store: Store,
+  caller: Caller,
+): { document: string; adapter: Adapter; as_of: string } {
+  const issues: Issue[] = []
+  for (const [name, values] of fields) {
+    if (name !== 'adapter' && name !== 'as_of')
+      issues.push({ field: name, code: 'unknown_field', message: `unknown field '${name}'` })
+    else if (values.length > 1)
+      issues.push({ field: name, code: 'repeated', message: 'may be sent once' })
   }
-  if (date > today) {
-    throw invalid([
-      {
-        field: 'as_of',
-        code: 'in_the_future',
-        message: `must not be after today (${today}), got ${date}`,
-      },
-    ])
+  const given = fields.get('as_of')?.[0]
+  const document = fields.get('adapter')?.[0] ?? ''
+  let adapter: Adapter | null = null
+  try {
+    if (document === '') throw invalid([required])
+    adapter = readAdapter(document, store.registry)
+  } catch (error) {
+    if (!(error instanceof ApiError) || !Array.isArray(error.extra['errors'])) throw error
+    issues.push(...(error.extra['errors'] as Issue[]))
+  }
+  const as_of = effectiveDate(given, adapter, caller, issues)
+  if (issues.length > 0 || !adapter) throw invalid(issues)
+  return { document, adapter, as_of }
+}
+
+const required: Issue = {
+  field: 'adapter',
+  code: 'required',
+  message: 'is required: the adapter document',
+}
+
+/** The day the file was true: as the job says, else the adapter, else today. */
+function effectiveDate(
+  given: string | undefined,
+  adapter: Adapter | null,
+  caller: Caller,
+  issues: Issue[],
+): string {
+  const zone = adapter?.locale.timezone ?? caller.time_zone
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date())
+  const date = given ?? adapter?.effective.date ?? today
+  const field = given === undefined ? 'adapter.effective.date' : 'as_of'
+  if (!isDate(date)) {
+    const message = `must be a date such as 2025-05-23, got '${date}'`
+    issues.push({ field, code: 'invalid_format', message })
+  } else if (date > today) {
+    const message = `must not be after today (${today}), got ${date}`
+    issues.push({ field, code: 'in_the_future', message })
   }
   return date
+}
+
+/** @throws 422 when the adapter names an object that the organization does not have. */
+export async function requireReferences(
+  store: Store,
+  org_id: number,
+  adapter: Adapter,
+): Promise<void> {
+  const issues: Issue[] = []
+  for (const { field, target, id } of fixedReferences(
+    adapter.streams[0] as Stream,
+    store.registry,
+  )) {
+    const resource = store.registry.get(target) as Resource
+    const digits = idDigits(resource.prefix, id)
+    const found = digits === null ? null : await findMany(store, org_id, resource, [digits])
+    if (found?.size) continue
+    const message = `no ${target.replaceAll('_', ' ')} has the id ${id}`
+    issues.push({ field, code: 'not_found', message })
+  }
+  if (issues.length > 0) throw invalid(issues)
 }
 
 /** Queues a job; the row and the answer to a repeated request are written together. */
@@ -69,70 +134,28 @@ export async function enqueue(
   caller: Caller,
   wanted: JobRequest,
 ): Promise<Outcome> {
-  const { org_id, actor } = request
-  const { adapter, as_of, file } = wanted
-  const zone = adapter.locale.timezone ?? caller.time_zone
-  const valid_from = new Date(startOfDay(as_of, zone))
-  const created_at = new Date()
+  const { org_id, actor, idempotency } = request
+  const job = newJob(wanted, org_id, caller, actor.name)
+  const body = JSON.stringify(jobView(job))
   try {
     return await store.db.transaction(org_id, async (tx) => {
-      const [queued] = await tx.query<{ count: string }>(
-        `select count(*) from job where org_id = $1 and state = 'queued'`,
-        [org_id],
-      )
-      if (Number(queued?.count) >= QUEUED_MAX) {
-        throw new ApiError(
-          'conflict',
-          `${QUEUED_MAX} jobs are waiting already; try again when some have ended.`,
-        )
+      if ((await countQueued(tx, org_id)) >= QUEUED_MAX) {
+        const detail = `${QUEUED_MAX} jobs are waiting already; try again when some have ended.`
+        throw new ApiError('conflict', detail)
       }
-      await tx.query(
-        `insert into job (id, org_id, state, adapter, adapter_hash, source_name, as_of, valid_from, file_name, file_key, file_bytes, file_sha256,
-           actor_type, actor_id, actor_name, request_id, created_at)
-         values ($1, $2, 'queued', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-        [
-          wanted.id,
-          org_id,
-          JSON.stringify(adapter),
-          adapterHash(adapter),
-          adapter.source.name,
-          as_of,
-          valid_from,
-          file.name,
-          file.path.slice(file.path.lastIndexOf('/') + 1),
-          file.byte_size,
-          file.sha256,
-          actor.type,
-          actor.id,
-          actor.name,
-          actor.request_id,
-          created_at,
-        ],
-      )
-      const job = newJob(wanted, org_id, valid_from, created_at, actor.name)
-      const body = JSON.stringify(jobView(job))
-      const { idempotency } = request
+      await insertJob(tx, job, actor)
       if (idempotency) {
-        await tx.query(
-          `insert into idempotency (org_id, key, route, fingerprint, status, headers, body, at) values ($1, $2, $3, $4, 202, $5, $6, $7)`,
-          [
-            org_id,
-            idempotency.key,
-            idempotency.route,
-            idempotency.fingerprint,
-            JSON.stringify({ location: jobPath(wanted.id) }),
-            body,
-            created_at,
-          ],
-        )
+        const headers = { location: jobPath(job.id) }
+        const record = { ...idempotency, status: 202, headers, body }
+        await rememberAnswer(tx, org_id, record, job.created_at)
       }
-      return { id: wanted.id, version: 1, body, replayed: null }
+      return { id: job.id, version: 1, body, replayed: null }
     })
   } catch (error) {
-    const used = error instanceof DatabaseError && error.code === '23505' && request.idempotency
+    const used = error instanceof DatabaseError && error.code === '23505' && idempotency
     const replayed = used ? await earlierAnswer(store, request) : null
     if (!replayed) throw error
-    return { id: wanted.id, version: 1, body: replayed.body, replayed }
+    return { id: job.id, version: 1, body: replayed.body, replayed }
   }
 }
 
@@ -140,14 +163,9 @@ export function jobPath(id: number): string {
   return `/api/v1/sdis/jobs/${publicId('job', id)}`
 }
 
-function newJob(
-  wanted: JobRequest,
-  org_id: number,
-  valid_from: Date,
-  created_at: Date,
-  actor_name: string,
-): Job {
+function newJob(wanted: JobRequest, org_id: number, caller: Caller, actor_name: string): Job {
   const { id, adapter, as_of, file } = wanted
+  const zone = adapter.locale.timezone ?? caller.time_zone
   return {
     id,
     org_id,
@@ -157,9 +175,9 @@ function newJob(
     adapter_hash: adapterHash(adapter),
     source_name: adapter.source.name,
     as_of,
-    valid_from,
+    valid_from: new Date(startOfDay(as_of, zone)),
     file_name: file.name,
-    file_key: '',
+    file_key: basename(file.path),
     file_bytes: file.byte_size,
     file_sha256: file.sha256,
     approved: false,
@@ -167,7 +185,7 @@ function newJob(
     error: null,
     attempts: 0,
     actor_name,
-    created_at,
+    created_at: new Date(),
     started_at: null,
     finished_at: null,
   }
@@ -181,47 +199,21 @@ export async function getJob(db: OrgDb, org_id: number, id: number): Promise<Job
 
 /** A queued or waiting job is cancelled at once, a running one at its next chunk; what was written stays. */
 export async function cancelJob(db: OrgDb, org_id: number, id: number): Promise<Job> {
-  await move(
-    db,
-    org_id,
-    id,
-    'cancelled',
-    `state = case when state in ('queued', 'awaiting_review') then 'cancelled' else 'cancelling' end,
-    finished_at = case when state in ('queued', 'awaiting_review') then now() end`,
-    ['queued', 'validating', 'running', 'awaiting_review', 'cancelling'],
-  )
-  return await getJob(db, org_id, id)
+  const done = await requestCancel(db, org_id, id)
+  const job = await getJob(db, org_id, id)
+  if (!done) throw refusedMove(job.state, 'cancelled')
+  return job
 }
 
 /** Lets a job go on that waits because too much would end. */
 export async function approveJob(db: OrgDb, org_id: number, id: number): Promise<Job> {
-  await move(db, org_id, id, 'queued', `state = 'queued', approved = true, error = null`, [
-    'awaiting_review',
-  ])
-  return await getJob(db, org_id, id)
+  const done = await requestApproval(db, org_id, id)
+  const job = await getJob(db, org_id, id)
+  if (!done) throw refusedMove(job.state, 'queued')
+  return job
 }
 
-async function move(
-  db: OrgDb,
-  org_id: number,
-  id: number,
-  to: string,
-  set: string,
-  from: readonly string[],
-): Promise<void> {
-  const rows = await db.query(
-    org_id,
-    `update job set ${set} where org_id = $1 and id = $2 and state = any($3) returning id`,
-    [org_id, id, from],
-  )
-  if (rows.length > 0) return
-  const job = await getJob(db, org_id, id)
-  throw invalid([
-    {
-      field: 'state',
-      code: 'invalid_transition',
-      message: `cannot change from ${job.state} to ${to}`,
-      allowed: [],
-    },
-  ])
+function refusedMove(from: JobState, to: JobState): ApiError {
+  const message = `cannot change from ${from} to ${to}`
+  return invalid([{ field: 'state', code: 'invalid_transition', message, allowed: [] }])
 }

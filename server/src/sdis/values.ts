@@ -1,7 +1,8 @@
 /** Cells into field values: numbers, money, dates and words as the adapter's locale writes them. */
-import { isDate } from '../kit/dates.ts'
-import type { Adapter, Entry, ValueType } from './adapter.ts'
+import { instant, isDate } from '../kit/dates.ts'
 import type { Field } from '../kit/field.ts'
+import { TYPES } from './adapter-checks.ts'
+import type { Adapter, Entry, ValueType } from './adapter.ts'
 import type { Cell } from './readers/types.ts'
 
 /** A value, nothing (blank), or why the cell cannot be used. */
@@ -9,12 +10,17 @@ export type Reading = { value: unknown } | null | { code: string; message: strin
 
 export type Reader = (cell: Cell) => Reading
 
+type Locale = Adapter['locale']
+
+/** Longest cell text that a message repeats. */
+const QUOTED_MAX = 100
+
 /** A reader for one entry, given the field it fills. */
-export function readerOf(entry: Entry, field: Field, locale: Adapter['locale']): Reader {
+export function readerOf(entry: Entry, field: Field, locale: Locale): Reader {
   const nulls = new Set([...locale.nulls, ...(entry.nulls ?? [])])
-  const type = entry.type ?? typeOf(field)
-  const read = typeReader(type, locale, entry.date ?? locale.date)
-  const { options } = entry
+  const type = entry.type ?? (TYPES[field.kind][0] as ValueType)
+  const read = scaled(entry, typeReader(type, locale, entry.date ?? locale.date))
+  const options = entry.options ? new Map(Object.entries(entry.options)) : null
   return (cell) => {
     if (cell === null) return null
     if (typeof cell === 'string') {
@@ -23,52 +29,42 @@ export function readerOf(entry: Entry, field: Field, locale: Adapter['locale']):
       cell = trimmed
     } else if (nulls.has(String(cell))) return null
     if (!options) return read(cell)
-    const word = String(cell)
-    const meant = options[word]
-    if (meant !== undefined) return { value: meant }
+    const meant = options.get(String(cell))
+    if (meant !== undefined) return read(meant)
     if (entry.else === 'blank') return null
     if (entry.else === 'keep') return read(cell)
-    return { code: 'unknown_option', message: `'${word}' has no option` }
+    return { code: 'unknown_option', message: `${quoted(cell)} has no option` }
   }
 }
 
-function typeOf(field: Field): ValueType {
-  switch (field.kind) {
-    case 'integer':
-      return 'integer'
-    case 'number':
-      return 'number'
-    case 'percent':
-      return 'percent'
-    case 'money':
-      return 'money'
-    case 'date':
-      return 'date'
-    case 'datetime':
-      return 'datetime'
-    case 'boolean':
-      return 'boolean'
-    case 'text':
-    case 'choice':
-    case 'reference':
-    case 'texts':
-    case 'list':
-    case 'object':
-      return 'text'
+/** A cell in a message; cells may be long. */
+function quoted(cell: Cell): string {
+  const text = String(cell)
+  return text.length > QUOTED_MAX ? `'${text.slice(0, QUOTED_MAX).toWellFormed()}…'` : `'${text}'`
+}
+
+function scaled(entry: Entry, read: Reader): Reader {
+  if (entry.scale !== 'fraction') return read
+  return (cell) => {
+    const reading = read(cell)
+    if (!reading || !('value' in reading) || typeof reading.value !== 'number') return reading
+    // Twelve digits take back what binary fractions add: 0.07 * 100 is 7.000000000000001.
+    return { value: Number((reading.value * 100).toPrecision(12)) }
   }
 }
 
-function typeReader(type: ValueType, locale: Adapter['locale'], dates: readonly string[]): Reader {
+function typeReader(type: ValueType, locale: Locale, dates: readonly string[]): Reader {
+  const number = numberReader(locale)
   switch (type) {
     case 'text':
       return (cell) => ({ value: String(cell) })
     case 'number':
     case 'percent':
-      return (cell) => numberOf(cell, locale)
+      return number
     case 'integer':
-      return (cell) => wholeOf(numberOf(cell, locale), cell)
+      return (cell) => wholeOf(number(cell), cell)
     case 'money':
-      return (cell) => moneyOf(numberOf(cell, locale), cell)
+      return (cell) => moneyOf(number(cell), cell)
     case 'boolean':
       return booleanOf
     case 'date':
@@ -82,29 +78,55 @@ function typeReader(type: ValueType, locale: Adapter['locale'], dates: readonly 
 
 const PLAIN = /^-?(?:\d+\.?\d*|\.\d+)$/
 
-function numberOf(cell: Cell, locale: Adapter['locale']): Reading {
-  if (typeof cell === 'number') return { value: cell }
-  let text = String(cell)
-  if (locale.thousands) text = text.replaceAll(locale.thousands, '')
-  if (locale.decimal !== '.') text = text.replace(locale.decimal, '.')
+/** Spaces that typesetters put between thousands. */
+const SPACES = '[ \u00a0\u2009\u202f]'
+
+/**
+ * Numbers as the locale writes them. Separators must stand where thousands end, in groups of three or, before the last,
+ * two: `12,5` is not 125 because the file was written elsewhere.
+ */
+function numberReader({ decimal, thousands }: Locale): Reader {
+  const point = escaped(decimal)
+  const between = thousands === ' ' ? SPACES : escaped(thousands)
+  const grouped = thousands ? `|\\d{1,3}(?:${between}\\d{2,3})*${between}\\d{3}` : ''
+  const form = new RegExp(`^(-?)(\\d+${grouped})?(?:${point}(\\d*))?$`)
+  const separators = new RegExp(between, 'g')
+  return (cell) => {
+    if (typeof cell === 'number') return { value: cell }
+    const text = String(cell)
+    // Most cells are plain digits.
+    if (decimal === '.' && PLAIN.test(text)) return { value: Number(text) }
+    const match = form.exec(bare(text))
+    const [, sign = '', whole = '', fraction = ''] = match ?? []
+    if (whole === '' && fraction === '')
+      return { code: 'not_a_number', message: `${quoted(cell)} is not a number` }
+    const digits = thousands ? whole.replaceAll(separators, '') : whole
+    return { value: Number(`${sign}${digits || '0'}.${fraction || '0'}`) }
+  }
+}
+
+/** Without what surrounds the digits: currency and percent signs, and parentheses, which mean minus. */
+function bare(text: string): string {
   const negative = /^\((.*)\)$/.exec(text)
-  if (negative) text = `-${negative[1]}`
-  text = text.replace(/^(-?)[$€£]\s*/, '$1').replace(/\s*%$/, '')
-  if (PLAIN.test(text)) return { value: Number(text) }
-  return { code: 'not_a_number', message: `'${String(cell)}' is not a number` }
+  const inner = negative ? `-${negative[1]}` : text.replace('\u2212', '-')
+  return inner.replace(/^(-?)\s*[$€£¥]\s*(-?)/, '$1$2').replace(/\s*[%$€£¥]$/, '')
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
 }
 
 function wholeOf(reading: Reading, cell: Cell): Reading {
   if (!reading || !('value' in reading)) return reading
   if (Number.isInteger(reading.value)) return reading
-  return { code: 'not_a_whole_number', message: `'${String(cell)}' is not a whole number` }
+  return { code: 'not_a_whole_number', message: `${quoted(cell)} is not a whole number` }
 }
 
 function moneyOf(reading: Reading, cell: Cell): Reading {
   if (!reading || !('value' in reading)) return reading
   // Text keeps its digits; a number of the file is as exact as the file had it.
   const exact = typeof cell === 'string' && PLAIN.test(cell) ? cell : String(reading.value)
-  return { value: exact }
+  return { value: exact.replace(/^(-?)\./, '$10.').replace(/\.$/, '') }
 }
 
 function booleanOf(cell: Cell): Reading {
@@ -112,7 +134,7 @@ function booleanOf(cell: Cell): Reading {
   const word = String(cell).toLowerCase()
   if (['true', 'yes', 'y', '1'].includes(word)) return { value: true }
   if (['false', 'no', 'n', '0'].includes(word)) return { value: false }
-  return { code: 'not_a_boolean', message: `'${String(cell)}' is neither yes nor no` }
+  return { code: 'not_a_boolean', message: `${quoted(cell)} is neither yes nor no` }
 }
 
 const PARTS: Record<string, string> = {
@@ -128,17 +150,17 @@ function dateReader(patterns: readonly string[]): Reader {
   const serial = patterns.includes('excel-serial')
   const expressions = patterns
     .filter((pattern) => pattern !== 'excel-serial')
-    .map(
-      (pattern) =>
-        new RegExp(
-          `^${pattern.replace(/[.\\/]/g, '\\$&').replace(/yyyy|MM?|dd?/g, (part) => PARTS[part] as string)}$`,
-        ),
-    )
+    .map((pattern) => {
+      const parts = escaped(pattern).replaceAll(/yyyy|MM?|dd?/g, (part) => PARTS[part] as string)
+      return new RegExp(`^${parts}$`)
+    })
   return (cell) => {
-    if (typeof cell === 'number') {
-      if (serial && cell >= 1 && cell < 2_958_466) return { value: fromSerial(cell) }
-      return { code: 'not_a_date', message: `${cell} is a number, not a date` }
+    if (serial && (typeof cell === 'number' || PLAIN.test(String(cell)))) {
+      const days = Number(cell)
+      if (days >= 1 && days < 2_958_466) return { value: fromSerial(days) }
     }
+    if (typeof cell === 'number')
+      return { code: 'not_a_date', message: `${cell} is a number, not a date` }
     const text = String(cell)
     const iso = text.slice(0, 10)
     if (isDate(iso) && (text.length === 10 || text[10] === 'T')) return { value: iso }
@@ -147,10 +169,8 @@ function dateReader(patterns: readonly string[]): Reader {
       const date = `${y}-${m?.padStart(2, '0')}-${d?.padStart(2, '0')}`
       if (isDate(date)) return { value: date }
     }
-    return {
-      code: 'not_a_date',
-      message: `'${text}' is not a date of the form ${patterns.join(' or ')}`,
-    }
+    const form = patterns.join(' or ')
+    return { code: 'not_a_date', message: `${quoted(text)} is not a date of the form ${form}` }
   }
 }
 
@@ -161,11 +181,14 @@ function fromSerial(serial: number): string {
     .slice(0, 10)
 }
 
+/** Times without a zone are UTC; a day alone is its start. */
 function datetimeOf(read: Reader, cell: Cell): Reading {
   const text = String(cell)
-  if (/T/.test(text) && !Number.isNaN(Date.parse(text))) {
-    return { value: new Date(/Z|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`).toISOString() }
-  }
+  const zoned = /(Z|[+-]\d{2}:?\d{2})$/i.test(text.slice(10)) ? text : `${text}Z`
+  const value = instant(zoned)
+  if (value !== null) return { value }
+  if (/T\d/.test(text))
+    return { code: 'not_a_time', message: `${quoted(cell)} is not a time that exists` }
   const day = read(cell)
   return day && 'value' in day ? { value: `${String(day.value)}T00:00:00.000Z` } : day
 }

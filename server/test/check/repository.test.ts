@@ -8,22 +8,17 @@ import { fileAt, files, linesWith, ROOT } from './repository.ts'
 const CODE = ['server', 'bench', 'console', 'sdk', 'examples']
 const code = [...files(CODE, '.ts'), ...files(CODE, '.tsx')]
 
-/** Scopes whose endpoints are still to come. */
-const RESERVED: ReadonlySet<string> = new Set([
-  'read:facts',
-  'read:changes',
-  'read:jobs',
-  'write:jobs',
+/** Scopes whose endpoints are still to come; a scope leaves this list with its first endpoint. */
+const RESERVED: readonly string[] = [
   'read:intelligence',
   'run:assistant',
   'run:agents',
   'read:webhooks',
   'write:webhooks',
-  'read:logs',
   'read:audit',
   'read:usage',
   'admin:keys',
-])
+]
 
 /** Lines of code a file may have; longer ones hold more than one thing. */
 const LINES_MAX = 400
@@ -58,7 +53,7 @@ describe('code', () => {
     const used = new Set([...named, ...resources.map(({ scope }) => `read:${scope}`)])
     const writable = new Set(resources.map(({ scope }) => `write:${scope}`))
     const unused = ALL_SCOPES.filter((scope) => !used.has(scope) && !writable.has(scope))
-    expect(unused.filter((scope) => !RESERVED.has(scope))).toEqual([])
+    expect(unused.toSorted()).toEqual(RESERVED.toSorted())
   })
 })
 

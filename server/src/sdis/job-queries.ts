@@ -1,0 +1,287 @@
+/** SQL of jobs: the queue, progress under a lease, chunks, errors. */
+import type { Db } from '../db/db.ts'
+import type { IdempotencyRecord } from '../kit/door.ts'
+import type { Row } from '../kit/resource.ts'
+import type { OrgDb, Tx } from '../kit/types.ts'
+import { ERRORS_KEPT } from './jobs.ts'
+import type { ErrorRow, Job, JobCounts, JobError, JobState, Phase } from './jobs.ts'
+
+/** How long a worker may be silent before its job is given to another. Also in app.claim_job. */
+const LEASE = `interval '60 seconds'`
+
+const COLUMNS = `id, org_id, state, phase, adapter, adapter_hash, source_name, to_char(as_of, 'YYYY-MM-DD') as as_of, valid_from, file_name, file_key,
+  file_bytes, file_sha256, approved, counts, error, attempts, actor_name, created_at, started_at, finished_at`
+
+export async function findJob(db: OrgDb, org_id: number, id: number): Promise<Job | undefined> {
+  const rows = await db.query<Job>(
+    org_id,
+    `select ${COLUMNS} from job where org_id = $1 and id = $2`,
+    [org_id, id],
+  )
+  return rows.map(numeric)[0]
+}
+
+export async function listJobs(
+  db: OrgDb,
+  org_id: number,
+  filter: { state: string | null; before: number | null; limit: number },
+): Promise<Job[]> {
+  const rows = await db.query<Job>(
+    org_id,
+    `select ${COLUMNS} from job where org_id = $1 and ($2::text is null or state = $2) and ($3::bigint is null or id < $3)
+     order by id desc limit $4`,
+    [org_id, filter.state, filter.before, filter.limit],
+  )
+  return rows.map(numeric)
+}
+
+/** bigint columns arrive as text. */
+function numeric(row: Job): Job {
+  const [id, org_id, file_bytes] = [row.id, row.org_id, row.file_bytes].map(Number)
+  return { ...row, id, org_id, file_bytes } as Job
+}
+
+/** How many jobs of the organization wait for a worker. */
+export async function countQueued(tx: Tx, org_id: number): Promise<number> {
+  const [row] = await tx.query<{ count: string }>(
+    `select count(*) from job where org_id = $1 and state = 'queued'`,
+    [org_id],
+  )
+  return Number(row?.count)
+}
+
+/** Writes a new job; who asked for it stands beside it. */
+export async function insertJob(
+  tx: Tx,
+  job: Job,
+  actor: { type: string; id: string | null; request_id: string | null },
+): Promise<void> {
+  await tx.query(
+    `insert into job (id, org_id, state, adapter, adapter_hash, source_name, as_of, valid_from, file_name, file_key, file_bytes, file_sha256,
+       actor_type, actor_id, actor_name, request_id, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+    [
+      job.id,
+      job.org_id,
+      job.state,
+      JSON.stringify(job.adapter),
+      job.adapter_hash,
+      job.source_name,
+      job.as_of,
+      job.valid_from,
+      job.file_name,
+      job.file_key,
+      job.file_bytes,
+      job.file_sha256,
+      actor.type,
+      actor.id,
+      job.actor_name,
+      actor.request_id,
+      job.created_at,
+    ],
+  )
+}
+
+/** Keeps the answer of a request; a key that is taken fails with a unique violation. */
+export async function rememberAnswer(
+  tx: Tx,
+  org_id: number,
+  record: IdempotencyRecord,
+  at: Date,
+): Promise<void> {
+  const { key, route, fingerprint, status, headers, body } = record
+  await tx.query(
+    `insert into idempotency (org_id, key, route, fingerprint, status, headers, body, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [org_id, key, route, fingerprint, status, JSON.stringify(headers), body, at],
+  )
+}
+
+/** A waiting job is cancelled at once, a running one is asked to stop. @returns false when it may not be cancelled. */
+export async function requestCancel(db: OrgDb, org_id: number, id: number): Promise<boolean> {
+  const rows = await db.query(
+    org_id,
+    `update job set
+       state = case when state in ('queued', 'awaiting_review') then 'cancelled' else 'cancelling' end,
+       finished_at = case when state in ('queued', 'awaiting_review') then now() end
+     where org_id = $1 and id = $2 and state in ('queued', 'validating', 'running', 'awaiting_review', 'cancelling')
+     returning id`,
+    [org_id, id],
+  )
+  return rows.length > 0
+}
+
+/** Queues a job that waits for review again. @returns false when it does not wait. */
+export async function requestApproval(db: OrgDb, org_id: number, id: number): Promise<boolean> {
+  const rows = await db.query(
+    org_id,
+    `update job set state = 'queued', approved = true, error = null
+     where org_id = $1 and id = $2 and state = 'awaiting_review' returning id`,
+    [org_id, id],
+  )
+  return rows.length > 0
+}
+
+/** Takes the oldest job that nobody works on, of any organization. */
+export async function claimJob(
+  db: Db,
+  lease_id: number,
+  pid: number,
+): Promise<{ id: number; org_id: number } | null> {
+  const [row] = await db.flyControl(
+    'select id, org_id from app.claim_job($1::bigint, $2::integer)',
+    [lease_id, pid],
+  )
+  if (!row) return null
+  const [id, org_id] = row.map((cell) => Number(String(cell))) as [number, number]
+  return { id, org_id }
+}
+
+/** The worker no longer holds the job: another took it, or it was finished from outside. */
+export class LeaseLost extends Error {}
+
+/** Saves progress and renews the lease. @returns the state, which is `cancelling` once a client asked for it. */
+export async function saveProgress(
+  tx: Tx,
+  job: Job,
+  lease_id: number,
+  phase: Phase,
+  counts: JobCounts,
+): Promise<JobState> {
+  const [row] = await tx.query<{ state: JobState }>(
+    `update job set state = case when state = 'validating' and $4 <> 'reading' then 'running' else state end, phase = $4, counts = $5,
+       locked_until = now() + ${LEASE}
+     where org_id = $1 and id = $2 and lease_id = $3 returning state`,
+    [job.org_id, job.id, lease_id, phase, JSON.stringify(counts)],
+  )
+  if (!row) throw new LeaseLost('the job was taken by another worker')
+  return row.state
+}
+
+export async function renewLease(tx: Tx, job: Job, lease_id: number): Promise<void> {
+  await tx.query(
+    `update job set locked_until = now() + ${LEASE} where org_id = $1 and id = $2 and lease_id = $3`,
+    [job.org_id, job.id, lease_id],
+  )
+}
+
+/** Gives the job back; it is taken up again after the pause, and others before it. */
+export async function letGo(
+  db: OrgDb,
+  job: { org_id: number; id: number },
+  lease_id: number,
+  pause_s: number,
+): Promise<void> {
+  await db.query(
+    job.org_id,
+    `update job set locked_until = now() + make_interval(secs => $4), backend_pid = null
+     where org_id = $1 and id = $2 and lease_id = $3`,
+    [job.org_id, job.id, lease_id, pause_s],
+  )
+}
+
+export async function finishJob(
+  tx: Tx,
+  job: Job,
+  lease_id: number,
+  state: JobState,
+  counts: JobCounts,
+  error: JobError | null,
+): Promise<void> {
+  const rows = await tx.query(
+    `update job set state = $4, phase = null, counts = $5, error = $6, lease_id = null, backend_pid = null, locked_until = null,
+       finished_at = case when $4 = 'awaiting_review' then null else now() end
+     where org_id = $1 and id = $2 and lease_id = $3 returning id`,
+    [
+      job.org_id,
+      job.id,
+      lease_id,
+      state,
+      JSON.stringify(counts),
+      error ? JSON.stringify(error) : null,
+    ],
+  )
+  if (rows.length === 0) throw new LeaseLost('the job was taken by another worker')
+}
+
+/** Chunks written so far, with what each counted. */
+export async function chunksOf(db: OrgDb, job: Job): Promise<Map<number, Partial<JobCounts>>> {
+  const rows = await db.query<{ chunk_no: number; counts: Partial<JobCounts> }>(
+    job.org_id,
+    'select chunk_no, counts from job_chunk where org_id = $1 and job_id = $2',
+    [job.org_id, job.id],
+  )
+  return new Map(rows.map((row) => [row.chunk_no, row.counts]))
+}
+
+export async function saveChunk(
+  tx: Tx,
+  job: Job,
+  chunk_no: number,
+  counts: Partial<JobCounts>,
+): Promise<void> {
+  await tx.query(
+    'insert into job_chunk (org_id, job_id, chunk_no, counts, at) values ($1, $2, $3, $4, $5)',
+    [job.org_id, job.id, chunk_no, JSON.stringify(counts), new Date()],
+  )
+}
+
+/** How many errors of the job are kept. */
+export async function countErrors(db: OrgDb, job: Job): Promise<number> {
+  const [row] = await db.query<{ count: string }>(
+    job.org_id,
+    'select count(*) from job_error where org_id = $1 and job_id = $2',
+    [job.org_id, job.id],
+  )
+  return Number(row?.count)
+}
+
+/** @param from how many errors the job has already. */
+export async function saveErrors(
+  tx: Tx,
+  job: Job,
+  stream: string,
+  from: number,
+  errors: readonly ErrorRow[],
+): Promise<void> {
+  const rows = errors
+    .slice(0, Math.max(0, ERRORS_KEPT - from))
+    .map((error, i) => ({ ...error, n: from + i + 1 }))
+  if (rows.length === 0) return
+  await tx.query(
+    `insert into job_error (org_id, job_id, n, stream, row_no, field, code, message, level, raw)
+     select $1, $2, e.n, $3, e.row, e.field, e.code, e.message, e.level, e.raw
+     from json_to_recordset($4::json) as e(n bigint, row integer, field text, code text, message text, level text, raw jsonb)`,
+    [job.org_id, job.id, stream, JSON.stringify(rows)],
+  )
+}
+
+export async function listErrors(
+  db: OrgDb,
+  org_id: number,
+  job_id: number,
+  after: number,
+  limit: number,
+): Promise<(Row & { n: string })[]> {
+  return await db.query(
+    org_id,
+    `select n, stream, row_no as row, field, code, message, level, raw from job_error
+     where org_id = $1 and job_id = $2 and n > $3 order by n limit $4`,
+    [org_id, job_id, after, limit],
+  )
+}
+
+/** The file names of jobs that may still be worked on, or ended less than a day ago. */
+export async function filesInUse(
+  db: OrgDb,
+  org_id: number,
+  ids: readonly number[],
+): Promise<Set<number>> {
+  const rows = await db.query<{ id: string }>(
+    org_id,
+    `select id from job where org_id = $1 and id = any($2)
+       and (finished_at is null or finished_at > now() - interval '24 hours')`,
+    [org_id, ids],
+  )
+  return new Set(rows.map(({ id }) => Number(id)))
+}
