@@ -88,7 +88,7 @@ end $$;
 -- run of the server or an earlier one. A source is loaded by one job at a time; claims come one after the other, so that
 -- two workers do not take two of its jobs at once.
 create function app.claim_job(lease bigint, worker_pid integer)
-  returns table (id bigint, org_id bigint) language plpgsql security definer set search_path = public, pg_temp
+  returns table (id bigint, org_id bigint, attempts integer) language plpgsql security definer set search_path = public, pg_temp
   as $$
   begin
     perform pg_advisory_xact_lock(7016, 3);
@@ -107,7 +107,7 @@ create function app.claim_job(lease bigint, worker_pid integer)
             and b.state in ('validating', 'running', 'cancelling')
             and (o.state = 'queued' or b.id < o.id))
       order by o.created_at, o.id limit 1 for update skip locked)
-    returning j.id, j.org_id;
+    returning j.id, j.org_id, j.attempts;
   end $$;
 alter function app.claim_job(bigint, integer) owner to grid_system;
 revoke execute on function app.claim_job(bigint, integer) from public;

@@ -15,6 +15,7 @@ import { createKey, listKeys, revokeKey } from './keys/service.ts'
 import { idDigits } from './kit/ids.ts'
 import { ALL_SCOPES, isScope } from './kit/scopes.ts'
 import { bareStore } from './organizations/service.ts'
+import { registry } from './resources.ts'
 import { serve } from './serve.ts'
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -168,7 +169,9 @@ async function seed(booted: Booted, values: Values): Promise<void> {
     const began = performance.now()
     const written = await seedDemo(bareStore(db), storage, org_id, { seed: number, size, start })
     const seconds = ((performance.now() - began) / 1_000).toFixed(1)
-    const counts = Object.entries(written).map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}`)
+    const counts = Object.entries(written).map(
+      ([name, n]) => `${n} ${(registry.get(name)?.path ?? name).replaceAll('_', ' ')}`,
+    )
     print(`wrote ${counts.join(', ')} in ${seconds} s\n`)
     print(summaryTable(await summarise(db, org_id, start)))
     const leases = await leaseCounts(db, org_id)

@@ -9,6 +9,8 @@ import { migrate } from '../src/db/migrate.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     database: { host: string; port: number; owner: string; app: string }
+    /** Data directory of the apps of all workers: any of them may run any job. */
+    files: string
   }
 }
 
@@ -17,6 +19,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const server = await startEmbedded({ dataDir, settings: { fsync: 'off' } })
   await migrate(server.ownerConfig, { name: 'grid', password: null })
   const { host, port } = server.ownerConfig
+  project.provide('files', join(dataDir, 'files'))
   project.provide('database', { host, port, owner: 'postgres', app: 'grid' })
   return async () => {
     await server.stop()

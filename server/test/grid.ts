@@ -1,8 +1,5 @@
 /** What tests talk to: the real app on a real port, organizations of their own, and a client per key. */
-import { mkdtempSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { Client } from 'pg'
 import { inject } from 'vitest'
@@ -24,7 +21,7 @@ export interface Grid {
 
 let running: Promise<Grid> | null = null
 
-/** The app of this worker, started on first use. Its files are in a folder of the system's temporary directory. */
+/** The app of this worker, started on first use. Its files are in a folder of the test run. */
 export async function grid(): Promise<Grid> {
   running ??= start()
   return await running
@@ -36,7 +33,7 @@ async function start(): Promise<Grid> {
     { host, port, user, database: 'postgres', options: '-c TimeZone=UTC' },
     { pipelined: 2, pooled: 6 },
   )
-  const GRID_DATA_DIR = mkdtempSync(join(tmpdir(), 'grid-test-files-'))
+  const GRID_DATA_DIR = inject('files')
   const config = readConfig({ GRID_LOG: 'error', GRID_DATA_DIR, GRID_LIMIT_ENTERPRISE: '1000000' })
   const app = await buildApp(config, db)
   await app.listen({ port: 0, host: '127.0.0.1' })

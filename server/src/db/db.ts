@@ -12,6 +12,8 @@ const SET_ORG = 'select app.set_org($1::bigint)'
 const ID_BLOCK = 1_000
 
 export class Db implements OrgDb {
+  /** For other threads, which need connections of their own. */
+  readonly config: ClientConfig
   readonly pool: Pool
   private readonly pipeline: Pipeline
   private nextId = 0
@@ -19,6 +21,7 @@ export class Db implements OrgDb {
   private refill: Promise<void> | null = null
 
   constructor(config: ClientConfig, sizes: { pipelined: number; pooled: number }) {
+    this.config = config
     this.pipeline = new Pipeline(config, sizes.pipelined)
     this.pool = new Pool({ ...config, max: sizes.pooled, idleTimeoutMillis: 30_000 })
     // A connection lost while idle is replaced when next needed.

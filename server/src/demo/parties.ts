@@ -1,5 +1,5 @@
 /** Bodies of parties and contacts: tenants with their credit, and everyone else the landlord deals with. */
-import { addDays, addMonths, instantOf } from './calendar.ts'
+import { addDays, addMonths, earlier, instantOf } from './calendar.ts'
 import { ref } from './model.ts'
 import type { Calendar, Draft, LeasePlan, TenantPlan } from './model.ts'
 import { displayName, hostOf, INDUSTRIES, phoneOf, STREETS } from './names.ts'
@@ -30,19 +30,23 @@ export function tenantDrafts(
   random: Random,
 ): { parties: Draft[]; contacts: Draft[] } {
   const byTenant = Map.groupBy(leases, ({ tenant }) => tenant)
-  const falling = new Set(
-    tenants.filter(({ status }) => status === 'active').slice(14, 14 + DETERIORATING),
-  )
+  const sinceOf = (tenant: TenantPlan): string => {
+    const known = (byTenant.get(tenant) ?? []).map(({ terms: [term] }) => term?.known as string)
+    const first = known.reduce(earlier, calendar.start)
+    return first < calendar.base ? calendar.base : addDays(first, -30)
+  }
+  // Large enough to matter, and there for as long as is told.
+  const old = tenants
+    .slice(14)
+    .filter((t) => t.industry !== 'government' && sinceOf(t) === calendar.base)
+  const falling = new Set(old.slice(0, DETERIORATING))
   const active = tenants.filter(({ status }) => status === 'active').length
   const parties: Draft[] = []
   const contacts: Draft[] = []
   for (const [rank, tenant] of tenants.entries()) {
     const own = random.fork(tenant.key)
     const held = byTenant.get(tenant) ?? []
-    const since = held
-      .map(({ terms: [term] }) => term?.known as string)
-      .reduce((a, b) => (a < b ? a : b), calendar.start)
-    const valid_from = instantOf(since < calendar.base ? calendar.base : addDays(since, -30))
+    const valid_from = instantOf(sinceOf(tenant))
     const draft = tenantDraft(tenant, held[0], rank / active, calendar, own)
     if (falling.has(tenant)) fall(draft, calendar)
     parties.push({ ...draft, valid_from })

@@ -64,7 +64,7 @@ const OFFICE_INDUSTRIES = [
 export const SEGMENTS: Record<Segment, SegmentTable> = {
   cbd_office: {
     occupancy_pct: 86,
-    in_place: 52.6,
+    in_place: 52,
     rents: [36, 70],
     rent_step: 0.5,
     suite: { median: 6_500, p90: 32_000 },

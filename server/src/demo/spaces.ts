@@ -69,8 +69,8 @@ function sizesFor(
   const p90 = suite.p90 * unit
   const count = Math.max(1, Math.round((area / logNormalMean(median, p90)) * COUNT_FACTOR))
   const biggest = Math.max(...buildings.map((building) => building.area))
-  // Warehouses are let as a whole, other buildings to half at most.
-  const largest = buildings[0]?.site.segment === 'industrial' ? biggest : biggest / 2
+  // Warehouses are let as a whole, other buildings to two fifths at most.
+  const largest = buildings[0]?.site.segment === 'industrial' ? biggest : biggest * 0.4
   const drawn = random.logNormals(count, median, p90)
   const sizes = drawn
     .map((size) => Math.min(Math.max(size, median * SMALLEST), largest))

@@ -9,6 +9,19 @@ import { emptyValue, normalise } from './row.ts'
 import { validate } from './validate.ts'
 import type { WriteRequest } from './write.ts'
 
+const blankCache = new WeakMap<Resource, Row>()
+
+/** Every field with its initial value; loads copy it for each row. */
+function blankRow(resource: Resource): Row {
+  let row = blankCache.get(resource)
+  if (!row) {
+    const stored = Object.entries(allFields(resource)).filter(([, field]) => !field.writeOnly)
+    row = Object.fromEntries(stored.map(([name, field]) => [name, normalise(field, field.initial)]))
+    blankCache.set(resource, row)
+  }
+  return row
+}
+
 /** A row made of a create body, the resource's initial values and the organization's defaults. */
 export function newRow(
   resource: Resource,
@@ -17,12 +30,18 @@ export function newRow(
   at: Date,
   input: Row,
 ): Row {
-  const row: Row = {}
-  for (const [name, field] of Object.entries(allFields(resource))) {
-    if (field.writeOnly) continue
-    const given = input[name]
-    const fallback = field.initial ?? (field.readOnly ? null : (request.defaults[name] ?? null))
-    row[name] = normalise(field, given === undefined || given === null ? fallback : given)
+  const fields = allFields(resource)
+  const row: Row = { ...blankRow(resource) }
+  for (const [name, value] of Object.entries(request.defaults)) {
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (field && !field.readOnly && !field.writeOnly && field.initial === null)
+      row[name] = normalise(field, value)
+  }
+  for (const name of Object.keys(input)) {
+    const value = input[name]
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (field && !field.writeOnly && value !== undefined && value !== null)
+      row[name] = normalise(field, value)
   }
   const now = at.toISOString()
   const by = { type: request.actor.type, id: request.actor.id }
@@ -53,9 +72,10 @@ export function newRow(
 
 /** Adds what the resource computes from its own fields; write-only input is seen here and nowhere else. */
 function derive(resource: Resource, row: Row, input: Row): Row {
-  const seen = { ...row }
-  for (const [name, field] of Object.entries(resource.fields)) {
-    if (field.writeOnly && name in input) seen[name] = input[name]
+  let seen = row
+  for (const name of Object.keys(input)) {
+    const field = Object.hasOwn(resource.fields, name) ? resource.fields[name] : undefined
+    if (field?.writeOnly) seen = { ...seen, [name]: input[name] }
   }
   const derived = resource.derive(seen)
   for (const [name, value] of Object.entries(derived)) {

@@ -33,7 +33,10 @@ export function textArray(values: readonly (string | null)[]): Buffer {
 }
 
 export function bigintArray(values: readonly (number | bigint | null)[]): Buffer {
-  return fixed(BIGINT, 8, values, (buffer, value, at) => buffer.writeBigInt64BE(BigInt(value), at))
+  return fixed(BIGINT, 8, values, (buffer, value, at) => {
+    if (typeof value === 'bigint') buffer.writeBigInt64BE(value, at)
+    else writeWhole(buffer, value, at)
+  })
 }
 
 export function integerArray(values: readonly (number | null)[]): Buffer {
@@ -46,9 +49,16 @@ export function booleanArray(values: readonly (boolean | null)[]): Buffer {
 
 /** @param values epoch milliseconds. */
 export function timeArray(values: readonly (number | null)[]): Buffer {
-  return fixed(TIMESTAMPTZ, 8, values, (buffer, value, at) =>
-    buffer.writeBigInt64BE(BigInt(value - EPOCH_MS) * 1_000n, at),
-  )
+  return fixed(TIMESTAMPTZ, 8, values, (buffer, value, at) => {
+    writeWhole(buffer, (value - EPOCH_MS) * 1_000, at)
+  })
+}
+
+/** A safe integer in 64 bits, without making a bigint of it. */
+function writeWhole(buffer: Buffer, value: number, at: number): void {
+  const high = Math.floor(value / 2 ** 32)
+  buffer.writeInt32BE(high, at)
+  buffer.writeUInt32BE(value - high * 2 ** 32, at + 4)
 }
 
 function fixed<T>(

@@ -116,6 +116,17 @@ export function changedFields(after: Row, before: Row): string[] {
   )
 }
 
+/** Names of the fields of a new object that say something, bookkeeping left out. */
+export function filledFields(row: Row): string[] {
+  const names: string[] = []
+  for (const name of Object.keys(row)) {
+    const value = row[name]
+    const empty = value === null || (Array.isArray(value) && value.length === 0)
+    if (!empty && !BOOKKEEPING.has(name)) names.push(name)
+  }
+  return names
+}
+
 export interface Column {
   name: string
   type: ColumnType

@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
-import { workOnJob } from '../sdis/work.ts'
+import { JobThread } from '../sdis/thread.ts'
+import { takeJob } from '../sdis/work.ts'
 
 /**
  * One step of a loop.
@@ -23,9 +24,10 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
+  const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
     loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
-    loop('jobs', log, (stopping) => workOnJob(db, data_dir, log, stopping)),
+    loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       return 6 * 60 * 60 * 1_000
@@ -41,6 +43,7 @@ export function startWork(
   ]
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
+    await thread.end()
     await storage.close()
   }
 }

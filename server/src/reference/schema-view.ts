@@ -28,12 +28,15 @@ function listOf({ properties = {} }: Schema): Html | null {
 /** Bodies repeat the fields of their object: only what is their own is told again. */
 function ownAndShared(reference: Reference, name: string, schema: Schema): Html {
   const { properties = {}, required = [] } = schema
+  const repeats = (other: string, field: string): boolean => {
+    const told = reference.schemas[other]?.properties?.[field]?.description
+    return told !== undefined && told === properties[field]?.description
+  }
+  const names = Object.keys(properties)
   const base = Object.keys(reference.schemas)
     .filter((other) => name !== other && name.startsWith(other))
-    .find((other) => Object.keys(properties).some((p) => reference.schemas[other]?.properties?.[p]))
-  const known = base ? (reference.schemas[base]?.properties ?? {}) : {}
-  const names = Object.keys(properties)
-  const shared = names.filter((field) => known[field])
+    .find((other) => names.some((field) => repeats(other, field)))
+  const shared = base ? names.filter((field) => repeats(base, field)) : []
   const links = (fields: readonly string[]): Html[] =>
     fields.map(
       (field) =>
@@ -43,7 +46,7 @@ function ownAndShared(reference: Reference, name: string, schema: Schema): Html 
     )
   const needed = shared.filter((field) => required.includes(field))
   const optional = shared.filter((field) => !required.includes(field))
-  const own = Object.entries(properties).filter(([field]) => !known[field])
+  const own = Object.entries(properties).filter(([field]) => !shared.includes(field))
   return html`${own.length > 0 && fieldTable(own, needs(reference, name, schema), name)}
   ${
     needed.length > 0 &&

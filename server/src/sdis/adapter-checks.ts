@@ -191,7 +191,8 @@ function patternIssues(patterns: readonly string[], at: string): Issue[] {
   return patterns.flatMap((pattern, i) => {
     const parts = (pattern.match(/yyyy|MM?|dd?/g) ?? []).map((part) => part[0])
     const between = pattern.replaceAll(/yyyy|MM?|dd?/g, '')
-    const whole = parts.toSorted().join('') === 'Mdy' && !/[\p{L}\p{N}]/u.test(between)
+    const once = parts.length === 3 && new Set(parts).size === 3
+    const whole = once && !/[\p{L}\p{N}]/u.test(between)
     if (pattern === 'excel-serial' || whole) return []
     const message = `'${pattern}' is no pattern; write one such as MM/dd/yyyy, or excel-serial`
     return [issue(`${at}[${i}]`, 'invalid_format', message)]

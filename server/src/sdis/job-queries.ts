@@ -127,14 +127,14 @@ export async function claimJob(
   db: Db,
   lease_id: number,
   pid: number,
-): Promise<{ id: number; org_id: number } | null> {
+): Promise<{ id: number; org_id: number; attempts: number } | null> {
   const [row] = await db.flyControl(
-    'select id, org_id from app.claim_job($1::bigint, $2::integer)',
+    'select id, org_id, attempts from app.claim_job($1::bigint, $2::integer)',
     [lease_id, pid],
   )
   if (!row) return null
-  const [id, org_id] = row.map((cell) => Number(String(cell))) as [number, number]
-  return { id, org_id }
+  const [id, org_id, attempts] = row.map((cell) => Number(String(cell))) as [number, number, number]
+  return { id, org_id, attempts }
 }
 
 /** The worker no longer holds the job: another took it, or it was finished from outside. */
@@ -256,19 +256,21 @@ export async function saveErrors(
   )
 }
 
+/** Errors of a job in file order, each with the number it is paged by. */
 export async function listErrors(
   db: OrgDb,
   org_id: number,
   job_id: number,
   after: number,
   limit: number,
-): Promise<(Row & { n: string })[]> {
-  return await db.query(
+): Promise<{ view: Row; position: string }[]> {
+  const rows = await db.query<Row & { n: string }>(
     org_id,
     `select n, stream, row_no as row, field, code, message, level, raw from job_error
      where org_id = $1 and job_id = $2 and n > $3 order by n limit $4`,
     [org_id, job_id, after, limit],
   )
+  return rows.map(({ n, ...view }) => ({ view, position: n }))
 }
 
 /** The file names of jobs that may still be worked on, or ended less than a day ago. */

@@ -3,12 +3,10 @@ import type { Cell } from './readers/types.ts'
 
 export type Hash = readonly [high: number, low: number]
 
-const START: Hash = [0x9e3779b9, 0x85ebca6b]
-
 /** Two independent 32-bit hashes of a text (murmur-style mixing). */
-export function hash64(text: string, [high, low]: Hash = START): Hash {
-  let a = high
-  let b = low
+export function hash64(text: string): Hash {
+  let a = 0x9e3779b9
+  let b = 0x85ebca6b
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     a = Math.imul(a ^ code, 0xcc9e2d51)
@@ -16,8 +14,13 @@ export function hash64(text: string, [high, low]: Hash = START): Hash {
     a = (a << 13) | (a >>> 19)
     b = (b << 15) | (b >>> 17)
   }
-  a = Math.imul(a ^ (a >>> 16) ^ text.length, 0x85ebca6b)
-  b = Math.imul(b ^ (b >>> 16) ^ a, 0xc2b2ae35)
+  return mixed(a, b, text.length)
+}
+
+/** Spreads what the last characters did over all bits. */
+function mixed(first: number, second: number, length: number): Hash {
+  let a = Math.imul(first ^ (first >>> 16) ^ length, 0x85ebca6b)
+  const b = Math.imul(second ^ (second >>> 16) ^ a, 0xc2b2ae35)
   a = Math.imul(a ^ (a >>> 13) ^ b, 0xc2b2ae35)
   return [(a ^ (a >>> 16)) >>> 0, (b ^ (b >>> 15)) >>> 0]
 }
@@ -31,18 +34,25 @@ export function hashCells(
   places: readonly number[],
   seed: Hash,
 ): string {
-  let hash = seed
+  let [a, b] = seed
   for (const { cells } of rows) {
-    let text = ''
     for (const place of places) {
       const cell = cells[place] ?? null
-      // The text 5 and the number 5 may be read differently; control characters keep cells apart.
-      if (cell !== null) text += typeof cell === 'string' ? cell : `\u0002${String(cell)}`
-      text += '\u0001'
+      const text = typeof cell === 'string' ? cell : String(cell)
+      for (let i = 0; i < text.length; i++) {
+        const code = text.charCodeAt(i)
+        a = Math.imul(a ^ code, 0xcc9e2d51)
+        b = Math.imul(b ^ code, 0x1b873593)
+        a = (a << 13) | (a >>> 19)
+        b = (b << 15) | (b >>> 17)
+      }
+      // Keeps cells apart, and the text 5 from the number 5, which may be read differently.
+      const end = (text.length << 1) + (typeof cell === 'string' ? 0x20001 : 0x20000)
+      a = Math.imul(a ^ end, 0x85ebca6b)
+      b = Math.imul(b ^ end ^ a, 0xc2b2ae35)
     }
-    hash = hash64(text, hash)
   }
-  const [high, low] = hash
+  const [high, low] = mixed(a, b, rows.length)
   return BigInt.asIntN(64, (BigInt(high) << 32n) | BigInt(low)).toString()
 }
 

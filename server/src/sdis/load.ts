@@ -6,12 +6,12 @@ import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow } from '../kit/history.ts'
 import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFacts, changedFields, complete, sameValue } from '../kit/row.ts'
+import { changedFacts, changedFields, complete, filledFields, sameValue } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
 import type { Assertion, Claim } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
 import type { Actor, Tx } from '../kit/types.ts'
-import { difference, emptied, externalIds } from '../kit/write.ts'
+import { difference, externalIds } from '../kit/write.ts'
 import { planLoad, stateAt } from './plan.ts'
 import type { Blanks, History, NextRun, Plan } from './plan.ts'
 import { blanksOf, presentRows, saveBlanks, saveRecords } from './record-queries.ts'
@@ -106,17 +106,14 @@ function prepareNew(load: Load, item: LoadItem, id: number, now: Date, prepared:
   if (gone) row['archived_at'] = now.toISOString()
   // The first claim also carries what the platform set at creation, such as the initial status.
   const [first, ...rest] = plan.claims as [Claim, ...Claim[]]
-  const claims = [
-    { ...first, attrs: { ...first.attrs, ...changedFacts(resource, row, null) } },
-    ...rest,
-  ]
+  const claims = [{ ...first, attrs: changedFacts(resource, row, null) }, ...rest]
   prepared.creates.push({
     id,
     operation: 'created',
     expected: 0,
     after: row,
     previous: {},
-    changed: changedFields(row, emptied(row)),
+    changed: filledFields(row),
     claims: claims.map((claim) => ({ ...claim, row: item.row })),
     contested: load.rank !== API_RANK,
     external: { add: externalIds(row), remove: [] },

@@ -20,11 +20,13 @@ function load(releases: readonly Release[], order: readonly number[]): History {
   return history
 }
 
+const byName = ([a]: [string, unknown], [b]: [string, unknown]): number => (a < b ? -1 : 1)
+
 /** What the timeline says at every release and between them. */
 function reading(history: History, dates: number): unknown[] {
   return Array.from({ length: dates * 2 }, (_, i) => {
     const { present, values } = stateAt(history, i / 2)
-    return { present, values: Object.fromEntries([...values].sort()) }
+    return { present, values: Object.fromEntries([...values].sort(byName)) }
   })
 }
 
@@ -33,7 +35,7 @@ function expected(releases: readonly Release[]): unknown[] {
   let values: Row = {}
   return releases.flatMap((release) => {
     values = release ? { ...values, ...release } : {}
-    const sorted = Object.fromEntries(Object.entries(values).sort())
+    const sorted = Object.fromEntries(Object.entries(values).sort(byName))
     const state = { present: release !== null && Object.keys(values).length > 0, values: sorted }
     return [state, state]
   })

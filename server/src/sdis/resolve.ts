@@ -3,9 +3,8 @@ import { newRow } from '../kit/apply.ts'
 import type { Change } from '../kit/door.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFacts, changedFields } from '../kit/row.ts'
+import { changedFacts, filledFields } from '../kit/row.ts'
 import type { Tx } from '../kit/types.ts'
-import { emptied } from '../kit/write.ts'
 import type { Resolve, Stream } from './adapter.ts'
 import type { Mapping, Ref, RowIssue } from './mapping.ts'
 import { API_RANK, writeChanges } from './load.ts'
@@ -227,7 +226,7 @@ function stubChange(load: Load, resource: Resource, id: number, values: Row): Ch
     expected: 0,
     after: row,
     previous: {},
-    changed: changedFields(row, emptied(row)),
+    changed: filledFields(row),
     claims: [claim],
     contested: load.rank !== API_RANK,
     external: { add: [], remove: [] },

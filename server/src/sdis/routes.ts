@@ -6,6 +6,8 @@ import { ApiError } from '../kit/errors.ts'
 import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
+import type { Paging } from '../kit/paging.ts'
+import type { Row } from '../kit/resource.ts'
 import { idempotencyKey, JSON_TYPE, sendPage } from '../kit/routes.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
@@ -50,7 +52,24 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
       },
     )
   })
+  listRoutes(app)
+  for (const [method, path, act, route] of [
+    ['POST', '/sdis/jobs/:id/cancel', cancelJob, docs.cancelJob],
+    ['DELETE', '/sdis/jobs/:id', cancelJob, docs.deleteJob],
+    ['POST', '/sdis/jobs/:id/approve', approveJob, docs.approveJob],
+    ['GET', '/sdis/jobs/:id', getJob, docs.getJob],
+  ] as const) {
+    app.route<JobParams>({
+      method,
+      url: path,
+      ...route,
+      handler: async (request) =>
+        jobView(await act(app.db, request.caller.org_id, pathId('job', request.params.id))),
+    })
+  }
+}
 
+function listRoutes(app: FastifyInstance): void {
   app.get<PageQuery>('/sdis/jobs', docs.listJobs, async (request, reply) => {
     const { org_id } = request.caller
     const { limit, cursor, state = null } = request.query
@@ -62,61 +81,50 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
     )
   })
 
-  app.get<JobParams>('/sdis/jobs/:id', docs.getJob, async (request) =>
-    jobView(await getJob(app.db, request.caller.org_id, pathId('job', request.params.id))),
-  )
-
-  app.get<JobParams & PageQuery>(
-    '/sdis/jobs/:id/errors',
-    docs.listJobErrors,
-    async (request, reply) => {
+  for (const [path, of, route] of [
+    ['errors', errorsOf, docs.listJobErrors],
+    ['facts', factsOf, docs.listJobFacts],
+  ] as const) {
+    app.get<JobParams & PageQuery>(`/sdis/jobs/:id/${path}`, route, async (request, reply) => {
       const { org_id } = request.caller
       const id = pathId('job', request.params.id)
       await getJob(app.db, org_id, id)
       const { limit, cursor } = request.query
-      const page = paging(app.store, ['errors', String(id)], cursor)
-      const rows = await listErrors(app.db, org_id, id, page.after ?? 0, limit + 1)
+      const page = paging(app.store, [path, String(id)], cursor)
+      const found = await of(app, org_id, id, page, limit + 1)
+      const views = found.map(({ view }) => view)
       return sendPage(
         reply,
-        page.of(
-          rows.map(({ n: _, ...row }) => row),
-          limit,
-          (_, i) => String(rows[i]?.n),
-        ),
+        page.of(views, limit, (_, i) => found[i]?.position ?? ''),
       )
-    },
-  )
+    })
+  }
+}
 
-  app.get<JobParams & PageQuery>(
-    '/sdis/jobs/:id/facts',
-    docs.listJobFacts,
-    async (request, reply) => {
-      const { org_id } = request.caller
-      const id = pathId('job', request.params.id)
-      await getJob(app.db, org_id, id)
-      const { limit, cursor } = request.query
-      const page = paging(app.store, ['facts', String(id)], cursor)
-      const facts = await factsOfJob(app.store, org_id, id, page.values, limit + 1)
-      return sendPage(
-        reply,
-        page.of(
-          facts.map(({ view }) => view),
-          limit,
-          (_, i) => facts[i]?.position ?? '',
-        ),
-      )
-    },
-  )
+interface Found {
+  view: Row
+  /** Where it stands in the list, for the cursor. */
+  position: string
+}
 
-  app.post<JobParams>('/sdis/jobs/:id/cancel', docs.cancelJob, async (request) =>
-    jobView(await cancelJob(app.db, request.caller.org_id, pathId('job', request.params.id))),
-  )
-  app.delete<JobParams>('/sdis/jobs/:id', docs.deleteJob, async (request) =>
-    jobView(await cancelJob(app.db, request.caller.org_id, pathId('job', request.params.id))),
-  )
-  app.post<JobParams>('/sdis/jobs/:id/approve', docs.approveJob, async (request) =>
-    jobView(await approveJob(app.db, request.caller.org_id, pathId('job', request.params.id))),
-  )
+function errorsOf(
+  app: FastifyInstance,
+  org_id: number,
+  id: number,
+  page: Paging,
+  limit: number,
+): Promise<Found[]> {
+  return listErrors(app.db, org_id, id, page.after ?? 0, limit)
+}
+
+function factsOf(
+  app: FastifyInstance,
+  org_id: number,
+  id: number,
+  page: Paging,
+  limit: number,
+): Promise<Found[]> {
+  return factsOfJob(app.store, org_id, id, page.values, limit)
 }
 
 async function createJob(

@@ -18,7 +18,7 @@ const QUOTED_MAX = 100
 /** A reader for one entry, given the field it fills. */
 export function readerOf(entry: Entry, field: Field, locale: Locale): Reader {
   const nulls = new Set([...locale.nulls, ...(entry.nulls ?? [])])
-  const type = entry.type ?? (TYPES[field.kind][0] as ValueType)
+  const type = entry.type ?? TYPES[field.kind][0] ?? 'text'
   const read = scaled(entry, typeReader(type, locale, entry.date ?? locale.date))
   const options = entry.options ? new Map(Object.entries(entry.options)) : null
   return (cell) => {

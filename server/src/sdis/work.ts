@@ -12,36 +12,68 @@ const IDLE_MS = 300
 /** Longest pause before a job that the platform failed is tried again, in seconds; other jobs go first. */
 const PAUSE_MAX_S = 60
 
+/** A job that this process has taken. */
+export interface Claim {
+  org_id: number
+  id: number
+  lease_id: number
+}
+
+/** @throws Stopped when the process is about to end, anything else when the platform failed. */
+export type Runner = (claim: Claim, stopping: AbortSignal) => Promise<void>
+
 /**
- * Runs the oldest waiting job, if any.
- * @param stopping ends the work at the next chunk; another worker then goes on with it.
+ * Takes the oldest waiting job, if any, and has it run. While it runs, the session by which others see that this process
+ * lives stays open.
  * @returns how long to wait before looking again.
  */
-export async function workOnJob(
+export async function takeJob(
   db: Db,
-  data_dir: string,
+  run: Runner,
   log: (message: string) => void,
-  stopping: AbortSignal = new AbortController().signal,
+  stopping: AbortSignal,
 ): Promise<number> {
   const session = await db.session()
   try {
     const [lease_id] = (await db.ids(1)) as [number]
     const claimed = await claimJob(db, lease_id, session.pid)
     if (!claimed) return IDLE_MS
-    const { org_id, id } = claimed
-    const job = await findJob(db, org_id, id)
-    if (!job) return 0
+    const { org_id, id, attempts } = claimed
     try {
-      const file = join(data_dir, 'imports', job.file_key)
-      await runJob({ store: bareStore(db), session, job, lease_id, stopping }, file)
+      await run({ org_id, id, lease_id }, stopping)
     } catch (error) {
       const stopped = error instanceof Stopped
-      const pause_s = stopped ? 0 : Math.min(2 ** job.attempts, PAUSE_MAX_S)
+      const pause_s = stopped ? 0 : Math.min(2 ** attempts, PAUSE_MAX_S)
       if (!stopped) log(`job_${id} is tried again in ${pause_s} s: ${(error as Error).message}`)
-      await letGo(db, job, lease_id, pause_s)
+      await letGo(db, claimed, lease_id, pause_s)
     }
     return 0
   } finally {
     session.release()
+  }
+}
+
+/** Takes the oldest waiting job, if any, and runs it in this thread. @returns how long to wait before looking again. */
+export async function workOnJob(
+  db: Db,
+  data_dir: string,
+  log: (message: string) => void,
+  stopping: AbortSignal = new AbortController().signal,
+): Promise<number> {
+  return await takeJob(db, runner(db, data_dir), log, stopping)
+}
+
+/** Runs jobs in this thread. @param data_dir where their files are. */
+export function runner(db: Db, data_dir: string): Runner {
+  return async ({ org_id, id, lease_id }, stopping) => {
+    const job = await findJob(db, org_id, id)
+    if (!job) return
+    const session = await db.session()
+    try {
+      const file = join(data_dir, 'imports', job.file_key)
+      await runJob({ store: bareStore(db), session, job, lease_id, stopping }, file)
+    } finally {
+      session.release()
+    }
   }
 }

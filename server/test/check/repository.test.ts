@@ -58,7 +58,7 @@ describe('code', () => {
 })
 
 describe('documents', () => {
-  const documents = [...files(['docs', 'examples'], '.md'), ...files(['.'], 'README.md')]
+  const documents = files(['.'], '.md')
   const links = documents.flatMap(({ path, text }) =>
     [...text.matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)].map(([, target = '']) => ({ path, target })),
   )
