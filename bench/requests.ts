@@ -3,32 +3,26 @@ import { listStatement } from '../server/src/kit/store.ts'
 import { parseListQuery } from '../server/src/kit/query.ts'
 import { lease } from '../server/src/leases/resource.ts'
 import { registry } from '../server/src/resources.ts'
-import { database, load } from './clients.ts'
 import type { Script } from './clients.ts'
-import type { Plan, Report } from './load.ts'
+import type { Plan } from './load.ts'
+import { rounds } from './rounds.ts'
+import type { RequestResult } from './rounds.ts'
 import { openDb, owner, seedLeases } from './seed.ts'
 import type { Server } from './server.ts'
 import { benchCreate, benchPatch } from './writes.ts'
 
-export interface RequestResult extends Report {
-  scenario: string
-  connections: number
-  /** The same statements, context included, as the app role. */
-  database_per_second: number
-  /** The product's share of that. */
-  ratio: number
-  /** The bare statement as the owner, without row-level security and transaction. */
-  bare_per_second: number | null
-  bare_ratio: number | null
-  memory_mb: number
-}
-
-const SECONDS = 5
-const ROUNDS = 3
-const CONNECTIONS = 32
 const LEASES = 10_000
 
-export async function benchRequests(server: Server): Promise<RequestResult[]> {
+interface Portfolio {
+  org_id: number
+  property_id: string
+  tenant_id: string
+  /** Ids of the leases, ascending. */
+  ids: number[]
+}
+
+/** A property, a tenant and the leases that requests are made of. */
+async function seedPortfolio(server: Server): Promise<Portfolio> {
   const post = async (
     path: string,
     body: unknown,
@@ -65,6 +59,11 @@ export async function benchRequests(server: Server): Promise<RequestResult[]> {
   const ids = await seedLeases(db, org_id, LEASES, property.id, tenant.id)
   await db.close()
   await owner(server, ['vacuum analyze lease'])
+  return { org_id, property_id: property.id, tenant_id: tenant.id, ids }
+}
+
+export async function benchRequests(server: Server): Promise<RequestResult[]> {
+  const { org_id, property_id, tenant_id, ids } = await seedPortfolio(server)
   const results: RequestResult[] = []
   const first = ids[0] as number
   const lastStart = ids.at(-200) as number
@@ -107,7 +106,7 @@ export async function benchRequests(server: Server): Promise<RequestResult[]> {
       org_id,
     ),
   )
-  results.push(await benchCreate(server, org_id, property.id, tenant.id))
+  results.push(await benchCreate(server, org_id, property_id, tenant_id))
   results.push(await benchPatch(server, org_id, ids))
   return results
 }
@@ -153,49 +152,4 @@ async function scenario(
     statements: ['begin', `select app.set_org(${org_id})`, ...script.statements, 'commit'],
   }
   return await rounds(server, name, { ...plan, body: null, idempotent: false }, flight, script)
-}
-
-/** Median of rounds in which product and database take turns. */
-export async function rounds(
-  server: Server,
-  name: string,
-  plan: Omit<Plan, 'port' | 'key' | 'connections' | 'seconds'>,
-  flight: Script,
-  bare: Script | null,
-): Promise<RequestResult> {
-  const { socket_dir, port, key } = server
-  const reports: Report[] = []
-  const flights: number[] = []
-  const bares: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
-    flights.push(await database(flight, { socket_dir, user: 'grid' }, 16, SECONDS))
-    if (bare) bares.push(await database(bare, { socket_dir, user: 'postgres' }, 16, SECONDS))
-    reports.push(await load({ ...plan, port, key, connections: CONNECTIONS, seconds: SECONDS }))
-  }
-  reports.sort((a, b) => a.per_second - b.per_second)
-  const report = reports[Math.floor(ROUNDS / 2)] as Report
-  const inFlight = median(flights)
-  const alone = bare ? median(bares) : null
-  const result = {
-    scenario: name,
-    connections: CONNECTIONS,
-    ...report,
-    database_per_second: inFlight,
-    ratio: share(report.per_second, inFlight),
-    bare_per_second: alone,
-    bare_ratio: alone === null ? null : share(report.per_second, alone),
-    memory_mb: await server.peakMemory(),
-  }
-  process.stdout.write(
-    `${name}: ${report.per_second}/s, database ${inFlight}/s (${result.ratio})${alone ? `, bare ${alone}/s (${result.bare_ratio})` : ''}, p99 ${report.p99_ms} ms, failed ${report.failed}\n`,
-  )
-  return result
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number
-}
-
-function share(part: number, whole: number): number {
-  return Math.round((part / whole) * 100) / 100
 }

@@ -94,7 +94,7 @@ export function conflictViews({ known, sources }: Found, times: Times): Row[] {
   const { winners } = fold(known, at, sources)
   return [...liveClaims(known, at)].flatMap(([field, claims]) => {
     const winner = winners.get(field) as Known | undefined
-    const losers = (claims as Known[]).filter(
+    const losers = claims.filter(
       (claim) =>
         claim !== winner && !sameValue(claim.attrs[field] ?? null, winner?.attrs[field] ?? null),
     )

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
+import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
 
@@ -38,6 +39,7 @@ export function startWork(
     }),
     loop('uploads', log, async () => {
       await sweepOrphans(storage, db)
+      await sweepImports(db, data_dir)
       return 60 * 60 * 1_000
     }),
   ]

@@ -244,7 +244,9 @@ export async function saveErrors(
   from: number,
   errors: readonly ErrorRow[],
 ): Promise<void> {
-  const rows = errors
+  // A chunk finds some of its errors by looking at its rows, others by loading them.
+  const rows = [...errors]
+    .sort((a, b) => a.row - b.row)
     .slice(0, Math.max(0, ERRORS_KEPT - from))
     .map((error, i) => ({ ...error, n: from + i + 1 }))
   if (rows.length === 0) return

@@ -90,6 +90,7 @@ test.each([
 
 test('escapes for characters that XML lacks are undone', () => {
   expect(unescapeText('a_x000D_b_x005F_c_x_d')).toBe('a\rb_c_x_d')
+  expect(unescapeText('a_x0000_b_xD83D_c_xD83D__xDE00_')).toBe('a\ufffdb\ufffdc😀')
 })
 
 test('columns and letters are each other', () => {

@@ -65,12 +65,18 @@ export function isoCell(text: string): string {
   return match[2] && match[2] !== '00:00:00' ? `${match[1]}T${match[2]}` : (match[1] ?? text)
 }
 
-/** Undoes the escapes by which workbooks write characters that XML cannot: `_x000D_`. */
+/**
+ * Undoes the escapes by which workbooks write characters that XML cannot: `_x000D_`. What no text may hold (NUL, half of
+ * a surrogate pair) becomes the replacement character.
+ */
 export function unescapeText(text: string): string {
   if (!text.includes('_x')) return text
-  return text.replaceAll(/_x([0-9a-f]{4})_/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  )
+  return text
+    .replaceAll(/_x([0-9a-f]{4})_/gi, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    )
+    .replaceAll('\0', '\ufffd')
+    .toWellFormed()
 }
 
 /** `AB12` is in column 27, counted from 0; -1 if the reference names no column. */
