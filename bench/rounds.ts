@@ -17,7 +17,7 @@ export interface RequestResult extends Report {
   memory_mb: number
 }
 
-const SECONDS = 5
+const SECONDS = 3
 const ROUNDS = 3
 const CONNECTIONS = 32
 

@@ -2,5 +2,5 @@
 export type { FileKey, SpooledFile } from './files.ts'
 export type { Storage } from './storage.ts'
 export { Spool, tooLarge } from './spool.ts'
-export { FIELDS_BYTES, FORM_LIMITS, receive } from './upload.ts'
+export { discardRest, FORM_LIMITS, receive, receiveFrom } from './upload.ts'
 export type { FormPart, Upload, UploadedFile } from './upload.ts'

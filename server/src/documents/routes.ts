@@ -35,10 +35,9 @@ import {
   newKey,
   presentDocument,
 } from './service.ts'
-import { tooLarge } from './spool.ts'
 import type { Storage } from './storage.ts'
 import { sweepOrphans } from './sweep.ts'
-import { FIELDS_BYTES, FORM_LIMITS, receive } from './upload.ts'
+import { discardRest, FORM_LIMITS, receiveFrom } from './upload.ts'
 import type { FormPart, Upload } from './upload.ts'
 
 declare module 'fastify' {
@@ -55,10 +54,6 @@ interface DocumentRequest {
 
 /** `byte_size` is a 32-bit number, so no setting allows more. */
 const FILE_MAX_BYTES = 2 ** 31 - 1
-/** An upload from which nothing arrives for this long is cut off. */
-const SILENCE_MS = 60_000
-/** A client whose upload was refused has this long to read why, while what it still sends is thrown away. */
-const LINGER_MS = 5_000
 
 export async function documentRoutes(app: FastifyInstance): Promise<void> {
   listRoute(app, document)
@@ -74,7 +69,7 @@ export async function documentRoutes(app: FastifyInstance): Promise<void> {
       compile && route.httpPart !== 'body' ? compile(route) : (value: unknown) => ({ value }),
     )
     forms.addHook('onError', (request, _reply, _error, done) => {
-      discardRest(request)
+      discardRest(request.raw)
       done()
     })
     uploadRoutes(forms)
@@ -131,26 +126,9 @@ function uploadRoutes(app: FastifyInstance): void {
 /** Reads the form of a request into the spool. */
 async function received(request: FastifyRequest, key: FileKey): Promise<Upload> {
   const { config, storage } = request.server
-  const { socket } = request.raw
   const max_bytes = Math.min(config.GRID_UPLOAD_MAX_MB * 1024 * 1024, FILE_MAX_BYTES)
-  if (Number(request.headers['content-length']) > max_bytes + FIELDS_BYTES)
-    throw tooLarge(max_bytes)
   const parts = request.parts() as AsyncIterable<FormPart>
-  socket.setTimeout(SILENCE_MS)
-  try {
-    return await receive(parts, storage.spool, key, max_bytes)
-  } finally {
-    socket.setTimeout(0)
-  }
-}
-
-/** Lets a refused client finish sending, so that it reads the answer and not a reset; then hangs up. */
-function discardRest({ raw }: FastifyRequest): void {
-  if (raw.readableEnded || raw.destroyed) return
-  raw.unpipe()
-  raw.resume()
-  const timer = setTimeout(() => raw.socket.destroy(), LINGER_MS).unref()
-  raw.once('close', () => clearTimeout(timer))
+  return receiveFrom(request.raw, parts, storage.spool, key, max_bytes)
 }
 
 function versionRoutes(app: FastifyInstance): void {

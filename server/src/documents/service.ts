@@ -9,7 +9,7 @@ import { createDocs } from '../kit/schemas.ts'
 import { get, parseBody } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
 import { validate } from '../kit/validate.ts'
-import { create, remove, update, versionConflict } from '../kit/write.ts'
+import { create, pauseBefore, remove, update, versionConflict } from '../kit/write.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { cut } from './file-type.ts'
 import type { FileKey } from './files.ts'
@@ -25,9 +25,6 @@ const VERSIONS_MAX = 1_000
 
 /** Length of a title, in characters. */
 const TITLE_MAX = 200
-
-/** Times a change is tried again when another write came between its read and its write. */
-const TRIES = 5
 
 /** A version as the document's row lists it. */
 export interface Version {
@@ -236,8 +233,7 @@ async function retried<T>(expected: number | null, run: () => Promise<T>): Promi
     try {
       return await run()
     } catch (error) {
-      const moved = error instanceof ApiError && error.code === 'version_conflict'
-      if (!moved || expected !== null || attempt === TRIES) throw error
+      await pauseBefore(error, attempt, expected)
     }
   }
 }

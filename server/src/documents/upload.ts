@@ -1,8 +1,10 @@
 /** A multipart form with one file: the file goes to the spool while it arrives, the rest is small and kept as text. */
+import type { IncomingMessage } from 'node:http'
 import { ApiError, invalid } from '../kit/errors.ts'
 import type { Row } from '../kit/resource.ts'
 import { contentType, safeFilename } from './file-type.ts'
 import type { FileKey, SpooledFile } from './files.ts'
+import { tooLarge } from './spool.ts'
 import type { Spool } from './spool.ts'
 
 /** A part of a form, as the parser hands it over: one after the other, a file while it arrives. */
@@ -47,6 +49,40 @@ export const FORM_LIMITS = {
   parts: 66,
   fileSize: Infinity,
 } as const
+
+/** An upload from which nothing arrives for this long is cut off. */
+const SILENCE_MS = 60_000
+
+/** A client whose upload was refused has this long to read why, while what it still sends is thrown away. */
+const LINGER_MS = 5_000
+
+/** Reads the form of a request, unless it says at once that it is too large. */
+export async function receiveFrom(
+  raw: IncomingMessage,
+  parts: AsyncIterable<FormPart>,
+  spool: Spool,
+  key: FileKey,
+  max_bytes: number,
+  texts: readonly string[] = [],
+): Promise<Upload> {
+  const { socket } = raw
+  if (Number(raw.headers['content-length']) > max_bytes + FIELDS_BYTES) throw tooLarge(max_bytes)
+  socket.setTimeout(SILENCE_MS)
+  try {
+    return await receive(parts, spool, key, max_bytes, texts)
+  } finally {
+    socket.setTimeout(0)
+  }
+}
+
+/** Lets a refused client finish sending, so that it reads the answer and not a reset; then hangs up. */
+export function discardRest(raw: IncomingMessage): void {
+  if (raw.readableEnded || raw.destroyed) return
+  raw.unpipe()
+  raw.resume()
+  const timer = setTimeout(() => raw.socket.destroy(), LINGER_MS).unref()
+  raw.once('close', () => clearTimeout(timer))
+}
 
 /**
  * Reads a form to its end. Nothing stays in the spool when it fails, and a form that was cut off fails.

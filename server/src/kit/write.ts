@@ -182,7 +182,7 @@ function timeAfter(before: Row): Date {
 }
 
 /** Waits a moment when another write came first and the caller pinned no version. @throws the error otherwise. */
-async function pauseBefore(
+export async function pauseBefore(
   error: unknown,
   attempt: number,
   expected: number | null,

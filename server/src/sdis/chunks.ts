@@ -9,10 +9,10 @@ import type { Cell, SheetRow, Table } from './readers/types.ts'
 /**
  * Records per transaction: API writes of the objects wait no longer than one chunk takes, and memory holds two of them.
  */
-export const CHUNK_RECORDS = 1_000
+export const CHUNK_RECORDS = 500
 
 /** A chunk also ends after this many rows, whatever became of them. */
-const CHUNK_ROWS = 4_000
+const CHUNK_ROWS = 2_000
 
 /** Rows of unfinished groups held in memory; a file that needs more is not sorted by its key at all. */
 const HELD_MAX = 100_000

@@ -1,324 +1,369 @@
-/** Jobs as a client meets them: accepted or refused, run, and reported row by row. */
-import { describe, expect, test } from 'vitest'
-import { checkOrganization } from '../../test/consistency.ts'
-import { newClient, newOrganization } from '../../test/grid.ts'
-import type { Answer, TestClient } from '../../test/grid.ts'
-import { finished, runJob, sendJob } from '../../test/jobs.ts'
-import { buildWorkbook, workbookEntries, buildZip, zippedRun } from './readers/workbook-fixture.ts'
+import { createHash } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { buildApp } from '../app.ts'
+import { readConfig } from '../config.ts'
+import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
+import type { TestClient } from '../../test/grid.ts'
+import { finished, sendJob } from '../../test/jobs.ts'
+import { samples } from '../../test/samples.ts'
+import { adapterOf, blocked, fileOf, load } from './load-fixture.ts'
 
-function adapter(more = '', stream = '', source = '{ name: Test, kind: csv }'): string {
-  return `
-adapter: test
-source: ${source}
-${more}
-streams:
-  - name: buildings
-    type: building
-    key: row.Code
-    ${stream}
-    map:
-      code: row.Code
-      name: row.Name
-      rentable_area: { from: row.Area, nulls: ["0"] }
-      year_built: row.Built
-`
-}
+const CSV = 'Code,Name,Area\nA,Alpha,100\nB,Beta,200\nC,Gamma,300\n'
 
-function csv(...rows: string[]): { name: string; bytes: Uint8Array<ArrayBuffer> } {
-  return { name: 'buildings.csv', bytes: bytes(`Code,Name,Area,Built\n${rows.join('\n')}\n`) }
-}
+let client: TestClient
 
-function bytes(data: string | Buffer): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(Buffer.from(data))
-}
-
-const SMALL = csv('A,Alpha,1000,1990', 'B,Beta,2000,1991')
-
-async function buildings(client: TestClient, query = ''): Promise<Answer['body'][]> {
-  return (await client.get(`/buildings?limit=200&sort=code${query}`)).body.data
-}
-
-describe('a job is refused', () => {
-  test.each<[string, string, Parameters<typeof sendJob>[2], string | undefined, number, string]>([
-    ['without a readable document', 'adapter: [', SMALL, undefined, 422, 'adapter'],
-    [
-      'for an unknown part of the document',
-      adapter('mod: upsert'),
-      SMALL,
-      undefined,
-      422,
-      'adapter.mod',
-    ],
-    [
-      'for an unknown field of the type',
-      adapter().replace('year_built:', 'year_bild:'),
-      SMALL,
-      undefined,
-      422,
-      'adapter.streams[0].map.year_bild',
-    ],
-    [
-      'for an unknown type',
-      adapter().replace('type: building', 'type: bilding'),
-      SMALL,
-      undefined,
-      422,
-      'adapter.streams[0].type',
-    ],
-    [
-      'for an expression that does not read',
-      adapter().replace('key: row.Code', 'key: row.Code + '),
-      SMALL,
-      undefined,
-      422,
-      'adapter.streams[0].key',
-    ],
-    ['for a day that does not exist', adapter(), SMALL, '2026-02-30', 422, 'as_of'],
-    ['for a day in the future', adapter(), SMALL, '2999-01-01', 422, 'as_of'],
-  ])('%s', async (_, document, file, as_of, status, field) => {
-    const client = await newOrganization()
-    const answer = await sendJob(client, document, file, as_of)
-    expect(answer).toMatchObject({ status, body: { errors: [{ field }] } })
-    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
-    const { body } = await client.get(`/request-logs?request_id=${answer.body.request_id}`)
-    expect(body.data).toHaveLength(1)
-  })
-
-  test('as JSON, without its scope, and for another organization', async () => {
-    const client = await newOrganization()
-    const json = await client.post('/sdis/jobs', { adapter: 'x' })
-    expect(json.status).toBe(415)
-    const reader = await newClient(client.org_id, ['read:jobs'])
-    expect((await sendJob(reader, adapter(), SMALL)).status).toBe(403)
-    const job = await runJob(client, adapter(), SMALL)
-    const other = await newOrganization()
-    for (const path of ['', '/errors', '/facts']) {
-      expect((await other.get(`/sdis/jobs/${job.id}${path}`)).status).toBe(404)
-    }
-    expect((await other.post(`/sdis/jobs/${job.id}/cancel`, {})).status).toBe(404)
-  })
+beforeAll(async () => {
+  client = await newOrganization()
 })
 
-const XLSX = '{ name: Test, kind: xlsx, sheet: "Rent*" }'
-const SHEET = {
-  name: 'Rent Roll',
-  rows: [
-    ['Code', 'Name', 'Area', 'Built'],
-    ['A', 'Alpha', 1000, 1990],
-  ],
+/** A form with parts as given; null leaves one out. */
+async function send(
+  parts: Record<string, string | Blob | null>,
+  to = client,
+): ReturnType<TestClient['post']> {
+  const form = new FormData()
+  const all = { adapter: adapterOf(), file: new Blob([CSV]), ...parts }
+  for (const [name, part] of Object.entries(all)) {
+    if (part === null) continue
+    if (typeof part === 'string') form.set(name, part)
+    else form.set(name, part, 'table.csv')
+  }
+  return await to.post('/sdis/jobs', form)
 }
-const WORKBOOK = { sheets: [SHEET] }
 
-describe('a file cannot be used: the job fails, says why and writes nothing', () => {
-  test.each<[string, string, Buffer, string]>([
-    ['a renamed PDF', XLSX, Buffer.from('%PDF-1.7\n'.repeat(200)), 'not_a_workbook'],
-    ['a workbook cut short', XLSX, buildWorkbook(WORKBOOK).subarray(0, 600), 'truncated_file'],
-    [
-      'another sheet',
-      '{ name: Test, kind: xlsx, sheet: "Units*" }',
-      buildWorkbook(WORKBOOK),
-      'sheet_not_found',
-    ],
-    [
-      'a missing column',
-      XLSX,
-      buildWorkbook({
-        sheets: [
-          {
-            ...SHEET,
-            rows: [
-              ['Code', 'Name', 'Built'],
-              ['A', 'Alpha', 1990],
-            ],
-          },
-        ],
-      }),
-      'missing_columns',
-    ],
-    [
-      'a zip bomb',
-      XLSX,
-      buildZip([
-        ...workbookEntries(WORKBOOK).filter(({ name }) => !name.includes('sheet1')),
-        {
-          name: 'xl/worksheets/sheet1.xml',
-          zipped: zippedRun(2 ** 31, 32),
-          size: 2 ** 31,
-        } as never,
-      ]),
-      'zip_bomb',
-    ],
-    ['a workbook sent as CSV', '{ name: Test, kind: csv }', buildWorkbook(WORKBOOK), 'not_a_csv'],
-  ])('%s', async (_, source, data, code) => {
-    const client = await newOrganization()
-    const job = await runJob(client, adapter('', '', source), {
-      name: 'file.xlsx',
-      bytes: bytes(data),
+describe('POST /sdis/jobs', () => {
+  it('answers 202 with the job and where to follow it', async () => {
+    const answer = await send({ as_of: '2025-05-23' })
+    expect(answer.status).toBe(202)
+    expect(answer.headers.get('location')).toBe(`/api/v1/sdis/jobs/${answer.body.id}`)
+    expect(answer.body).toMatchObject({
+      object: 'job',
+      state: 'queued',
+      phase: null,
+      progress_pct: 0,
+      organization_id: client.organization_id,
+      adapter: 'buildings',
+      mode: 'upsert',
+      type: 'building',
+      source: 'Test',
+      as_of: '2025-05-23',
+      file: {
+        name: 'table.csv',
+        byte_size: CSV.length,
+        sha256: createHash('sha256').update(CSV).digest('hex'),
+      },
+      counts: { rows_read: 0, created: 0 },
+      error: null,
+      attempts: 0,
+      created_by: 'Test key',
+      finished_at: null,
     })
+    const job = await finished(client, answer.body.id)
     expect(job).toMatchObject({
-      state: 'failed',
-      error: { code },
-      counts: { created: 0, facts: 0 },
+      state: 'completed',
+      progress_pct: 100,
+      attempts: 1,
+      error: null,
+      counts: { rows_total: 3, rows_read: 3, rows_valid: 3, created: 3, quarantined: 0, ended: 0 },
     })
-    expect(job.error.message.length).toBeGreaterThan(10)
-    expect(await buildings(client)).toEqual([])
+    // The area unit and the like are the organization's, not the file's.
+    expect(job.counts.facts).toBe(9)
+    expect(Date.parse(job.finished_at)).toBeGreaterThanOrEqual(Date.parse(job.started_at))
   })
-})
 
-describe('rows', () => {
-  test('that cannot be used are kept with number, field, code and what they held; the others load', async () => {
-    const client = await newOrganization()
-    const loose = adapter('guards: { max_error_pct: 100 }')
-    const job = await runJob(
-      client,
-      loose,
-      csv(
-        'A,Alpha,1000,1990',
-        'B,Beta,many,1991',
-        ',Gamma,1,1992',
-        'A,Alpha again,2,1993',
-        'D,Delta,3,19.5',
-      ),
+  it('takes the adapter as a file too, and the day from it', async () => {
+    const adapter = adapterOf(
+      {},
+      { effective: { date: '2024-02-29' }, source: { name: 'As file' } },
     )
-    expect(job).toMatchObject({
-      state: 'completed_with_errors',
-      counts: { rows_read: 5, created: 1, quarantined: 4 },
+    const answer = await send({ adapter: new Blob([adapter], { type: 'application/yaml' }) })
+    expect(answer).toMatchObject({ status: 202, body: { as_of: '2024-02-29', source: 'As file' } })
+  })
+
+  const wrong = JSON.stringify({ adapter: 'a', source: { name: 'S', kind: 'pdf' } })
+  it.each<[string, Record<string, string | Blob | null>, string[]]>([
+    ['no adapter', { adapter: null }, ['adapter']],
+    ['no file', { file: null }, ['file']],
+    ['an unknown part', { mode: 'fast' }, ['mode']],
+    ['metadata', { metadata: '{"a":1}' }, ['metadata']],
+    ['a day that is none', { as_of: '23.05.2025' }, ['as_of']],
+    ['a blank day', { as_of: '' }, ['as_of']],
+    ['a day to come', { as_of: '2999-01-01' }, ['as_of']],
+    [
+      'an unknown field',
+      { adapter: adapterOf({ map: { nam: 'row.Name' } }) },
+      ['adapter.streams[0].map.nam'],
+    ],
+    [
+      'everything wrong',
+      { adapter: wrong, as_of: 'soon', mode: 'x' },
+      ['mode', 'adapter.streams', 'adapter.source.kind', 'as_of'],
+    ],
+    [
+      'a day to come in the adapter',
+      { adapter: adapterOf({}, { effective: { date: '2999-01-01' } }) },
+      ['adapter.effective.date'],
+    ],
+    [
+      'the id of nothing',
+      { adapter: adapterOf({ map: { property_id: { value: 'prop_999999' } } }) },
+      ['adapter.streams[0].map.property_id.value'],
+    ],
+  ])('refuses %s, naming it', async (_, parts, fields) => {
+    const answer = await send(parts)
+    expect(answer).toMatchObject({ status: 422, body: { code: 'validation_failed' } })
+    const named = answer.body.errors.map(({ field }: { field: string }) => field)
+    expect(named.toSorted()).toEqual(fields.toSorted())
+  })
+
+  it('refuses an object of another organization as a fixed reference', async () => {
+    const other = await newOrganization()
+    const { body } = await other.post('/properties', samples.property())
+    const adapter = adapterOf({ map: { property_id: { value: body.id } } })
+    expect(await send({ adapter })).toMatchObject({ status: 422 })
+    expect(await send({ adapter }, other)).toMatchObject({ status: 202 })
+  })
+
+  it.each([
+    ['JSON', JSON.stringify({ adapter: {} }), { 'content-type': 'application/json' }, 415],
+    ['a form that is none', 'x', { 'content-type': 'multipart/form-data; boundary=b' }, 400],
+    ['no boundary', 'x', { 'content-type': 'multipart/form-data' }, 400],
+  ])('refuses %s', async (_, body, headers, status) => {
+    expect((await client.post('/sdis/jobs', body, headers)).status).toBe(status)
+  })
+
+  it('refuses an upload that is cut off, and keeps nothing of it', async () => {
+    const boundary = 'cut'
+    const body = `--${boundary}\r\ncontent-disposition: form-data; name="adapter"\r\n\r\n${adapterOf()}\r\n--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="t.csv"\r\n\r\nCode,Na`
+    const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` }
+    expect(await client.post('/sdis/jobs', body, headers)).toMatchObject({
+      status: 400,
+      body: { code: 'bad_request' },
     })
-    const { body } = await client.get(`/sdis/jobs/${job.id}/errors`)
-    expect(body.data).toMatchObject([
-      {
-        row: 3,
+  })
+
+  it('refuses an empty file', async () => {
+    expect(await send({ file: new Blob([]) })).toMatchObject({
+      status: 422,
+      body: { code: 'invalid_file' },
+    })
+  })
+
+  it('refuses a file above the limit, which the operator sets', async () => {
+    const { db } = await grid()
+    const GRID_DATA_DIR = inject('files')
+    const config = readConfig({ GRID_LOG: 'error', GRID_DATA_DIR, GRID_IMPORT_MAX_MB: '1' })
+    const app = await buildApp(config, db)
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    try {
+      const { port } = app.server.address() as AddressInfo
+      const form = new FormData()
+      form.set('adapter', adapterOf())
+      form.set('file', new Blob(['x'.repeat(1_500_000)]), 'large.csv')
+      const url = `http://127.0.0.1:${port}/api/v1/sdis/jobs`
+      expect(await client.post(url, form)).toMatchObject({
+        status: 413,
+        body: { code: 'payload_too_large', max_bytes: 1_048_576 },
+      })
+    } finally {
+      app.server.closeAllConnections()
+      await app.close()
+    }
+  })
+
+  it('wants a key with the scope', async () => {
+    const reader = await newClient(client.org_id, ['read:jobs'])
+    const writer = await newClient(client.org_id, ['write:jobs'])
+    expect((await clientWith('', 0).post('/sdis/jobs', '')).status).toBe(401)
+    expect(await send({}, reader)).toMatchObject({
+      status: 403,
+      body: { code: 'insufficient_scope', required_scope: 'write:jobs' },
+    })
+    expect((await send({ as_of: '2025-01-01' }, writer)).status).toBe(202)
+    expect((await writer.get('/sdis/jobs')).status).toBe(403)
+    expect((await reader.get('/sdis/jobs')).status).toBe(200)
+  })
+
+  it('gives a repeated request the first answer and queues nothing', async () => {
+    const other = await newOrganization()
+    const headers = { 'idempotency-key': 'once' }
+    const post = (text: string, as_of?: string): ReturnType<typeof sendJob> =>
+      sendJob(other, adapterOf(), fileOf(text), as_of, headers)
+    const first = await post(CSV)
+    const again = await Promise.all([post(CSV), post(CSV)])
+    for (const answer of again) {
+      expect(answer).toMatchObject({ status: 202, body: first.body })
+      expect(answer.headers.get('idempotent-replayed')).toBe('true')
+      expect(answer.headers.get('location')).toBe(first.headers.get('location'))
+    }
+    expect(await post(`${CSV}D,Delta,400\n`)).toMatchObject({
+      status: 409,
+      body: { code: 'idempotency_conflict' },
+    })
+    expect(await post(CSV, '2025-01-01')).toMatchObject({ status: 409 })
+    expect((await other.get('/sdis/jobs')).body.data).toHaveLength(1)
+  })
+
+  it('leaves a row in the request log, whatever the answer', async () => {
+    const other = await newOrganization()
+    await send({}, other)
+    await send({ as_of: 'soon' }, other)
+    await other.post('/sdis/jobs', '{}', { 'content-type': 'application/json' })
+    const { app } = await grid()
+    await app.requestLog.flush()
+    const direct = await owner()
+    const { rows } = await direct.query(
+      `select status, error_code from request_log where org_id = $1 and method = 'POST' order by id`,
+      [other.org_id],
+    )
+    await direct.end()
+    expect(rows).toEqual([
+      { status: 202, error_code: null },
+      { status: 422, error_code: 'validation_failed' },
+      { status: 415, error_code: 'unsupported_media_type' },
+    ])
+  })
+})
+
+describe('jobs', () => {
+  it('are listed newest first, page by page, and by state', async () => {
+    const other = await newOrganization()
+    const ids: string[] = []
+    for (const as_of of ['2025-01-01', '2025-02-01', '2025-03-01', '2025-04-01', '2025-05-01'])
+      ids.unshift((await load(other, adapterOf(), CSV, as_of)).id)
+    const seen: string[] = []
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body, headers } = await other.get(
+        `/sdis/jobs?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      )
+      seen.push(...body.data.map(({ id }: { id: string }) => id))
+      cursor = body.next_cursor
+      expect(body.has_more).toBe(cursor !== null)
+      expect(headers.get('link') === null).toBe(cursor === null)
+    }
+    expect(seen).toEqual(ids)
+    expect((await other.get('/sdis/jobs?state=completed')).body.data).toHaveLength(5)
+    expect((await other.get('/sdis/jobs?state=failed')).body.data).toHaveLength(0)
+  })
+
+  it.each([
+    ['/sdis/jobs?limit=0', 422],
+    ['/sdis/jobs?limit=201', 422],
+    ['/sdis/jobs?state=done', 422],
+    ['/sdis/jobs?stat=done', 422],
+    ['/sdis/jobs?cursor=abc', 422],
+    ['/sdis/jobs/job_1', 404],
+    ['/sdis/jobs/job_1/errors', 404],
+    ['/sdis/jobs/job_1/facts', 404],
+    ['/sdis/jobs/le_1', 404],
+    ['/sdis/jobs/one', 422],
+  ])('GET %s is %i', async (path, status) => {
+    expect((await client.get(path)).status).toBe(status)
+  })
+
+  it('of another organization do not exist', async () => {
+    const job = await load(client, adapterOf(), CSV)
+    const other = await newOrganization()
+    for (const path of ['', '/errors', '/facts'])
+      expect((await other.get(`/sdis/jobs/${job.id}${path}`)).status).toBe(404)
+    for (const path of ['/cancel', '/approve'])
+      expect((await other.post(`/sdis/jobs/${job.id}${path}`, undefined)).status).toBe(404)
+    expect((await other.delete(`/sdis/jobs/${job.id}`)).status).toBe(404)
+  })
+
+  it('that ended cannot be cancelled or approved', async () => {
+    const job = await load(client, adapterOf(), CSV)
+    for (const path of ['/cancel', '/approve'])
+      expect(await client.post(`/sdis/jobs/${job.id}${path}`, undefined)).toMatchObject({
+        status: 422,
+        body: { code: 'invalid_transition' },
+      })
+  })
+
+  it('show their errors page by page, without loss', async () => {
+    const other = await newOrganization()
+    const bad = Array.from({ length: 23 }, (_, i) => `K${i},N,x${i}\n`).join('')
+    const job = await load(other, adapterOf(), `Code,Name,Area\n${bad}`)
+    expect(job).toMatchObject({ state: 'completed_with_errors', counts: { quarantined: 23 } })
+    const rows: number[] = []
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body } = await other.get(
+        `/sdis/jobs/${job.id}/errors?limit=5${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      )
+      rows.push(...body.data.map(({ row }: { row: number }) => row))
+      expect(body.data[0]).toMatchObject({
+        stream: 'buildings',
         field: 'rentable_area',
         code: 'not_a_number',
         level: 'error',
-        raw: { Code: 'B', Area: 'many' },
-      },
-      { row: 4, field: 'key', code: 'missing_key', raw: { Name: 'Gamma' } },
-      { row: 5, field: 'key', code: 'duplicate_key' },
-      { row: 6, field: 'year_built', code: 'not_a_whole_number' },
-    ])
-    const first = await client.get(`/sdis/jobs/${job.id}/errors?limit=3`)
-    const rest = await client.get(
-      `/sdis/jobs/${job.id}/errors?limit=3&cursor=${encodeURIComponent(first.body.next_cursor)}`,
-    )
-    expect([...first.body.data, ...rest.body.data]).toEqual(body.data)
-  })
-
-  test('blank and zero cells state nothing; a later value of an API write outlasts an older file', async () => {
-    const client = await newOrganization()
-    await runJob(client, adapter(), SMALL, '2026-01-31')
-    const [alpha] = await buildings(client)
-    await client.patch(`/buildings/${alpha.id}`, { name: 'Alpha House' })
-    const job = await runJob(
-      client,
-      adapter(),
-      csv('A,Alpha,0,', 'B,Beta 2,2000,1991'),
-      '2026-02-28',
-    )
-    expect(job.counts).toMatchObject({ changed: 1, unchanged: 1, ended: 0 })
-    expect(await buildings(client)).toMatchObject([
-      { name: 'Alpha House', rentable_area: 1000, year_built: 1990, version: 2 },
-      { name: 'Beta 2', version: 2 },
-    ])
-    const { body } = await client.get(`/grid/v2/objects/${alpha.id}/conflicts`)
-    expect(body.data).toMatchObject([
-      { field: 'name', winner: { value: 'Alpha House' }, others: [{ value: 'Alpha' }] },
-    ])
-    expect(await checkOrganization(client.org_id)).toEqual([])
-  })
-})
-
-describe('guards', () => {
-  test('too few rows and too many errors fail the job', async () => {
-    const client = await newOrganization()
-    const few = await runJob(client, adapter('guards: { min_rows: 3 }'), SMALL)
-    expect(few).toMatchObject({ state: 'failed', error: { code: 'too_few_rows' } })
-    const bad = await runJob(client, adapter(), csv('A,Alpha,x,1990', 'B,Beta,y,1991'))
-    expect(bad).toMatchObject({
-      state: 'failed',
-      error: { code: 'too_many_errors' },
-      counts: { created: 0 },
-    })
-  })
-
-  test('a snapshot that would end too much waits for approval, then ends it', async () => {
-    const client = await newOrganization()
-    const full = adapter('mode: full_snapshot')
-    await runJob(client, full, SMALL, '2026-01-31')
-    const waiting = await runJob(client, full, csv('A,Alpha,1000,1990'), '2026-02-28')
-    expect(waiting).toMatchObject({
-      state: 'awaiting_review',
-      error: { code: 'too_many_ended', details: { ended: 1 } },
-    })
-    expect(await buildings(client)).toHaveLength(2)
-    expect((await client.post(`/sdis/jobs/${waiting.id}/approve`, {})).body.state).toBe('queued')
-    expect(await finished(client, waiting.id)).toMatchObject({
-      state: 'completed',
-      counts: { ended: 1, unchanged: 1 },
-    })
-    expect(await buildings(client)).toMatchObject([{ code: 'A' }])
-    const { body } = await client.get('/buildings?as_of=2026-02-15')
-    expect(body.data).toHaveLength(2)
-    const again = await client.post(`/sdis/jobs/${waiting.id}/approve`, {})
-    expect(again).toMatchObject({ status: 422, body: { code: 'invalid_transition' } })
-    expect(await checkOrganization(client.org_id)).toEqual([])
-  })
-})
-
-describe('a job', () => {
-  test('that waits is cancelled at once and runs no more', async () => {
-    const client = await newOrganization()
-    const sent = await sendJob(client, adapter(), SMALL)
-    expect(sent.status).toBe(202)
-    expect(sent.headers.get('location')).toBe(`/api/v1/sdis/jobs/${sent.body.id}`)
-    const cancelled = await client.post(`/sdis/jobs/${sent.body.id}/cancel`, {})
-    expect(cancelled.body.state).toBe('cancelled')
-    expect((await finished(client, sent.body.id)).state).toBe('cancelled')
-    expect(await buildings(client)).toEqual([])
-  })
-
-  test('sent again with its key is answered as before; with another file it is a conflict', async () => {
-    const client = await newOrganization()
-    const key = { 'idempotency-key': 'load-1' }
-    const first = await sendJob(client, adapter(), SMALL, '2026-01-31', key)
-    const second = await sendJob(client, adapter(), SMALL, '2026-01-31', key)
-    expect(second).toMatchObject({ status: 202, body: { id: first.body.id } })
-    expect(second.headers.get('idempotent-replayed')).toBe('true')
-    expect(
-      (await sendJob(client, adapter(), csv('C,Gamma,1,2000'), '2026-01-31', key)).status,
-    ).toBe(409)
-    expect((await client.get('/sdis/jobs')).body.data).toHaveLength(1)
-  })
-
-  test('shows the facts it wrote, a page at a time, without loss', async () => {
-    const client = await newOrganization()
-    const job = await runJob(
-      client,
-      adapter(),
-      csv(...Array.from({ length: 30 }, (_, i) => `K${i},Name ${i},${i + 1},2000`)),
-    )
-    const seen: string[] = []
-    let cursor: string | null = ''
-    while (cursor !== null) {
-      const path: string = `/sdis/jobs/${job.id}/facts?limit=7${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`
-      const { body } = await client.get(path)
-      seen.push(
-        ...body.data.map(
-          (fact: { object_id: string; field: string }) => `${fact.object_id} ${fact.field}`,
-        ),
-      )
+        raw: { Name: 'N' },
+      })
       cursor = body.next_cursor
     }
-    expect(new Set(seen).size).toBe(seen.length)
-    expect(seen).toHaveLength(job.counts.facts)
+    expect(rows).toEqual(Array.from({ length: 23 }, (_, i) => i + 2))
   })
 
-  test('leaves deleted objects deleted', async () => {
-    const client = await newOrganization()
-    await runJob(client, adapter(), SMALL, '2026-01-31')
-    const [alpha] = await buildings(client)
-    expect((await client.delete(`/buildings/${alpha.id}`)).status).toBe(204)
-    await runJob(client, adapter(), csv('A,Alpha 2,1,1990', 'B,Beta,2000,1991'), '2026-02-28')
-    expect(await buildings(client)).toMatchObject([{ code: 'B' }])
+  it('show their facts page by page, without loss, and say where each comes from', async () => {
+    const other = await newOrganization()
+    const rows = Array.from({ length: 40 }, (_, i) => `K${i},N${i},${i + 1}\n`).join('')
+    const job = await load(other, adapterOf(), `Code,Name,Area\n${rows}`, '2025-05-01')
+    const seen = new Set<string>()
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body } = await other.get(
+        `/sdis/jobs/${job.id}/facts?limit=7${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      )
+      for (const fact of body.data) seen.add(`${fact.object_id} ${fact.field} ${fact.value}`)
+      expect(body.data[0]).toMatchObject({
+        valid_from: '2025-05-01T04:00:00.000Z',
+        source: { kind: 'adapter', name: 'Test', job_id: job.id },
+      })
+      cursor = body.next_cursor
+    }
+    expect(seen.size).toBe(job.counts.facts)
+    expect(seen.size).toBe(120)
+  })
+})
+
+describe('a waiting job', () => {
+  let wait: Awaited<ReturnType<typeof blocked>>
+
+  beforeAll(async () => {
+    wait = await blocked()
+  })
+  afterAll(async () => {
+    await wait.release()
+  })
+
+  it('is cancelled at once and never runs', async () => {
+    const { body } = await sendJob(wait.client, adapterOf(), fileOf(CSV))
+    const cancelled = await wait.client.post(`/sdis/jobs/${body.id}/cancel`, undefined)
+    expect(cancelled).toMatchObject({ status: 200, body: { state: 'cancelled' } })
+    expect(cancelled.body.finished_at).not.toBeNull()
+    const { body: second } = await sendJob(wait.client, adapterOf(), fileOf(CSV))
+    expect(await wait.client.delete(`/sdis/jobs/${second.id}`)).toMatchObject({
+      status: 200,
+      body: { state: 'cancelled' },
+    })
+  })
+
+  it('is refused beyond a hundred of them', async () => {
+    const direct = await owner()
+    await direct.query(
+      `insert into job (id, org_id, state, adapter, adapter_hash, source_name, as_of, valid_from, file_name, file_key, file_bytes,
+         file_sha256, actor_type, actor_name, created_at)
+       select 8000000000 + $1 * 1000 + n, $1, 'queued', '{"streams":[{}]}', '', 'Test', current_date, now(), '', '', 0, '', 'system', '', now()
+       from generate_series(1, 100) n`,
+      [wait.client.org_id],
+    )
+    expect(await sendJob(wait.client, adapterOf(), fileOf(CSV))).toMatchObject({
+      status: 409,
+      body: { code: 'conflict' },
+    })
+    await direct.query(
+      `update job set state = 'cancelled' where org_id = $1 and state = 'queued'`,
+      [wait.client.org_id],
+    )
+    await direct.end()
   })
 })

@@ -108,7 +108,7 @@ export async function readyChunk(
   const errors = [
     ...mapped.errors,
     ...issues.map((issue) => errorRow(source, byRow.get(issue.row) ?? { cells: [] }, issue)),
-  ]
+  ].sort((a, b) => a.row - b.row)
   const prepared = await prepare(load, resolved.items)
   const refused = mapped.items.length - resolved.items.length
   const warned = new Set(resolved.items.map(({ row }) => row))

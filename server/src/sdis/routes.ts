@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { FORM_LIMITS, receive } from '../documents/upload.ts'
-import type { FormPart } from '../documents/upload.ts'
+import { discardRest, FORM_LIMITS, receiveFrom } from '../documents/index.ts'
+import type { FormPart } from '../documents/index.ts'
 import { ApiError } from '../kit/errors.ts'
 import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
@@ -39,7 +39,11 @@ interface PageQuery {
 
 export async function sdisRoutes(app: FastifyInstance): Promise<void> {
   await app.register(async (form) => {
-    await form.register(multipart, { limits: FORM_LIMITS })
+    await form.register(multipart, { limits: FORM_LIMITS, throwFileSizeLimit: false })
+    form.addHook('onError', (request, _reply, _error, done) => {
+      discardRest(request.raw)
+      done()
+    })
     form.post(
       '/sdis/jobs',
       { ...docs.createJob, bodyLimit: (app.config.GRID_IMPORT_MAX_MB + 2) * MEGABYTE },
@@ -142,13 +146,10 @@ async function createJob(
   const key = jobFileKey(caller.org_id, id)
   const spool = importSpool(app.config.GRID_DATA_DIR)
   const max = app.config.GRID_IMPORT_MAX_MB * MEGABYTE
-  const { fields, metadata, file } = await receive(
-    request.parts() as AsyncIterable<FormPart>,
-    spool,
-    key,
-    max,
-    ['adapter'],
-  )
+  const parts = request.parts() as AsyncIterable<FormPart>
+  const { fields, metadata, file } = await receiveFrom(request.raw, parts, spool, key, max, [
+    'adapter',
+  ])
   try {
     if (Object.keys(metadata).length > 0) fields.set('metadata', [''])
     const { document, adapter, as_of } = readForm(fields, app.store, caller)

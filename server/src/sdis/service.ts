@@ -1,8 +1,8 @@
 /** Accepting, reading, approving and cancelling jobs. */
 import { basename, join } from 'node:path'
 import { DatabaseError } from 'pg'
-import type { FileKey } from '../documents/files.ts'
-import { Spool } from '../documents/spool.ts'
+import { Spool } from '../documents/index.ts'
+import type { FileKey } from '../documents/index.ts'
 import { isDate } from '../kit/dates.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'

@@ -7,11 +7,7 @@ import { importSpool } from './service.ts'
 const KEPT_MS = 24 * 60 * 60 * 1_000
 
 /** Safe to run in several processes and at any time. @returns how many files were removed. */
-export async function sweepImports(
-  db: OrgDb,
-  data_dir: string,
-  now = Date.now(),
-): Promise<number> {
+export async function sweepImports(db: OrgDb, data_dir: string, now = Date.now()): Promise<number> {
   const spool = importSpool(data_dir)
   const left = await spool.leftovers(now - KEPT_MS)
   let removed = 0

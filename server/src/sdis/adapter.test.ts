@@ -1,0 +1,318 @@
+import { describe, expect, test } from 'vitest'
+import { ApiError } from '../kit/errors.ts'
+import type { Issue } from '../kit/errors.ts'
+import { registry } from '../resources.ts'
+import { fixedReferences } from './adapter-checks.ts'
+import { adapterHash, readAdapter } from './adapter.ts'
+import type { Stream } from './adapter.ts'
+import { compileExpression, parseExpression } from './expression.ts'
+
+type Part = Record<string, unknown>
+
+/** A document that is fine but for what the test puts in. */
+function document(stream: Part = {}, more: Part = {}): string {
+  return JSON.stringify({
+    adapter: 'test',
+    source: { name: 'Test', kind: 'csv' },
+    streams: [{ type: 'building', key: 'row.Code', map: { name: 'row.Name' }, ...stream }],
+    ...more,
+  })
+}
+
+function issuesOf(text: string): Issue[] {
+  try {
+    readAdapter(text, registry)
+    return []
+  } catch (error) {
+    if (error instanceof ApiError) return error.extra['errors'] as Issue[]
+    throw error
+  }
+}
+
+describe('an adapter document', () => {
+  test('is completed with what it leaves out', () => {
+    const adapter = readAdapter(document(), registry)
+    expect(adapter).toMatchObject({
+      version: 1,
+      mode: 'upsert',
+      source: { rank: 50 },
+      locale: { decimal: '.', thousands: ',', date: ['yyyy-MM-dd'], nulls: [''] },
+      guards: { max_retract_pct: 10, max_error_pct: 2, max_errors: 500, min_rows: 1 },
+      streams: [{ name: 'building', group: false, resolve: {} }],
+    })
+  })
+
+  test('is the same as YAML and as JSON', () => {
+    const yaml = `
+adapter: test
+source: { name: Test, kind: csv }
+streams:
+  - { type: building, key: row.Code, map: { name: row.Name } }
+`
+    const [a, b] = [yaml, document()].map((text) => adapterHash(readAdapter(text, registry)))
+    expect(a).toBe(b)
+  })
+
+  const map = (entries: Part): string => document({ map: entries })
+  const resolve = (rule: Part, path = 'property_id'): string =>
+    document({
+      resolve: { [path]: { type: 'property', stream: 'p', value: 'row.P', ...rule } },
+    })
+
+  test.each<[string, string, Partial<Issue>]>([
+    ['neither YAML nor JSON', '{"adapter":', { field: 'adapter', code: 'malformed' }],
+    ['a list', '[]', { field: 'adapter', code: 'invalid_type' }],
+    ['an alias', 'a: &a 1\nb: *a', { field: 'adapter', code: 'malformed' }],
+    ['nested beyond all use', '['.repeat(20_000), { field: 'adapter', code: 'malformed' }],
+    [
+      'without a source',
+      JSON.stringify({ adapter: 'a', streams: [] }),
+      { field: 'adapter.source', code: 'required' },
+    ],
+    [
+      'with a mistyped word',
+      document({}, { guard: {} }),
+      { field: 'adapter.guard', code: 'unknown_field', suggestion: 'guards' },
+    ],
+    [
+      'with a bad guard',
+      document({}, { guards: { min_rows: -1 } }),
+      { field: 'adapter.guards.min_rows', code: 'out_of_range' },
+    ],
+    [
+      'of an unknown type',
+      document({ type: 'bilding' }),
+      { field: 'adapter.streams[0].type', code: 'unknown_value', suggestion: 'building' },
+    ],
+    [
+      'of organizations',
+      document({ type: 'organization' }),
+      { field: 'adapter.streams[0].type', code: 'unknown_value' },
+    ],
+    [
+      'of an unknown field',
+      map({ rentabel_area: 'row.A' }),
+      {
+        field: 'adapter.streams[0].map.rentabel_area',
+        code: 'unknown_field',
+        suggestion: 'rentable_area',
+      },
+    ],
+    [
+      'of a field that objects inherit',
+      map({ constructor: 'row.A' }),
+      { field: 'adapter.streams[0].map.constructor', code: 'unknown_field' },
+    ],
+    [
+      'of a field the platform sets',
+      map({ load_factor: 'row.A' }),
+      { field: 'adapter.streams[0].map.load_factor', code: 'unknown_field' },
+    ],
+    [
+      'of an unknown part',
+      map({ address: { object: { town: 'row.A' } } }),
+      { field: 'adapter.streams[0].map.address.town', code: 'unknown_field' },
+    ],
+    [
+      'with an expression that ends too soon',
+      document({ key: 'row.Code +' }),
+      { field: 'adapter.streams[0].key', code: 'invalid_expression' },
+    ],
+    [
+      'with code for an expression',
+      map({ name: { from: 'process.exit()' } }),
+      { field: 'adapter.streams[0].map.name.from', code: 'invalid_expression' },
+    ],
+    [
+      'that gives a value twice',
+      map({ name: { from: 'row.A', value: 'B' } }),
+      { field: 'adapter.streams[0].map.name', code: 'ambiguous' },
+    ],
+    [
+      'that gives no value',
+      map({ name: { nulls: ['0'] } }),
+      { field: 'adapter.streams[0].map.name', code: 'ambiguous' },
+    ],
+    [
+      'with a fixed value that does not fit',
+      map({ building_class: { value: 'z' } }),
+      { field: 'adapter.streams[0].map.building_class.value', code: 'invalid_enum' },
+    ],
+    [
+      'with an option that does not fit',
+      map({ building_class: { from: 'row.A', options: { A: 'aa' } } }),
+      { field: 'adapter.streams[0].map.building_class.options.A', code: 'invalid_enum' },
+    ],
+    [
+      'that reads text as a number',
+      map({ name: { from: 'row.A', type: 'number' } }),
+      { field: 'adapter.streams[0].map.name.type', code: 'invalid_type' },
+    ],
+    [
+      'that scales what is no percentage',
+      map({ year_built: { from: 'row.A', scale: 'fraction' } }),
+      { field: 'adapter.streams[0].map.year_built.scale', code: 'invalid_type' },
+    ],
+    [
+      'that takes an id from a cell',
+      map({ property_id: 'row.P' }),
+      { field: 'adapter.streams[0].map.property_id', code: 'invalid_type' },
+    ],
+    [
+      'that takes a list from a cell',
+      map({ external_ids: 'row.P' }),
+      { field: 'adapter.streams[0].map.external_ids', code: 'invalid_type' },
+    ],
+    [
+      'that makes an object of a text',
+      map({ name: { object: { line1: 'row.A' } } }),
+      { field: 'adapter.streams[0].map.name', code: 'invalid_type' },
+    ],
+    [
+      'with a pattern that is none',
+      map({ remeasured_date: { from: 'row.A', date: ['(a+)+$'] } }),
+      { field: 'adapter.streams[0].map.remeasured_date.date[0]', code: 'invalid_format' },
+    ],
+    [
+      'with a pattern of two days',
+      document({}, { locale: { date: ['dd.MM.yyyy', 'dd.dd.yyyy'] } }),
+      { field: 'adapter.locale.date[1]', code: 'invalid_format' },
+    ],
+    [
+      'whose decimal sign is its separator',
+      document({}, { locale: { decimal: ',' } }),
+      { field: 'adapter.locale.thousands', code: 'ambiguous' },
+    ],
+    [
+      'with an unknown time zone',
+      document({}, { locale: { timezone: 'Europe/Bielefeld' } }),
+      { field: 'adapter.locale.timezone', code: 'unknown_value' },
+    ],
+    [
+      'that resolves what is no reference',
+      resolve({}, 'name'),
+      { field: 'adapter.streams[0].resolve.name', code: 'unknown_field' },
+    ],
+    [
+      'that resolves to another type',
+      resolve({ type: 'party' }),
+      { field: 'adapter.streams[0].resolve.property_id', code: 'unknown_field' },
+    ],
+    [
+      'that resolves to an unknown type',
+      resolve({ type: 'propertie' }),
+      {
+        field: 'adapter.streams[0].resolve.property_id.type',
+        code: 'unknown_value',
+        suggestion: 'property',
+      },
+    ],
+    [
+      'that resolves with a bad expression',
+      resolve({ value: 'row.' }),
+      { field: 'adapter.streams[0].resolve.property_id.value', code: 'invalid_expression' },
+    ],
+    [
+      'with a stub of unknown fields',
+      resolve({ missing: 'create_stub', stub: { nam: 'row.A' } }),
+      { field: 'adapter.streams[0].resolve.property_id.stub.nam', code: 'unknown_field' },
+    ],
+    [
+      'with a stub that has external ids',
+      resolve({ missing: 'create_stub', stub: { external_ids: { list: { id: 'row.A' } } } }),
+      { field: 'adapter.streams[0].resolve.property_id.stub.external_ids', code: 'unknown_field' },
+    ],
+    [
+      'with stubs in its own stream',
+      resolve({ missing: 'create_stub', stream: 'building' }),
+      { field: 'adapter.streams[0].resolve.property_id', code: 'ambiguous' },
+    ],
+    [
+      'that maps and resolves one field',
+      document({
+        map: { property_id: { value: 'prop_1' } },
+        resolve: { property_id: { type: 'property', stream: 'p', value: 'row.P' } },
+      }),
+      { field: 'adapter.streams[0].resolve.property_id', code: 'ambiguous' },
+    ],
+    [
+      'that resolves inside what it does not map',
+      document({
+        type: 'lease',
+        resolve: { 'premises.building_id': { type: 'building', stream: 'b', value: 'row.B' } },
+      }),
+      { field: 'adapter.streams[0].resolve.premises.building_id', code: 'not_mapped' },
+    ],
+  ])('%s is refused', (_, text, expected) => {
+    expect(issuesOf(text)).toContainEqual(expect.objectContaining(expected))
+  })
+
+  test('is refused with everything that is wrong with it', () => {
+    const text = document({ key: 'Code', map: { nam: 'row.A', year_built: { value: 'old' } } })
+    expect(issuesOf(text).map(({ field }) => field)).toEqual([
+      'adapter.streams[0].key',
+      'adapter.streams[0].map.nam',
+      'adapter.streams[0].map.year_built.value',
+    ])
+  })
+
+  test('of more than 200,000 characters is too large', () => {
+    expect(() => readAdapter(' '.repeat(200_001), registry)).toThrow(
+      expect.objectContaining({ code: 'payload_too_large' }),
+    )
+  })
+
+  test('names the objects that it refers to itself', () => {
+    const [stream] = readAdapter(
+      document({ map: { name: 'row.A', property_id: { value: 'prop_7' } } }),
+      registry,
+    ).streams as [Stream]
+    expect(fixedReferences(stream, registry)).toEqual([
+      { field: 'adapter.streams[0].map.property_id.value', target: 'property', id: 'prop_7' },
+    ])
+  })
+})
+
+describe('an expression', () => {
+  const columns = ['State', 'Lease Number', "It's", 'n']
+  const cells = ['CA', 'L-1', 'odd', 5]
+  const value = (source: string): unknown =>
+    compileExpression(source, (column) => columns.indexOf(column)).evaluate(cells)
+
+  test.each([
+    ['row.State', 'CA'],
+    ['row["Lease Number"]', 'L-1'],
+    [`row['It\\'s']`, 'odd'],
+    ['row.n', 5],
+    [`'US-' + row.State`, 'US-CA'],
+    [`  row.State+"-"+row.n `, 'CA-5'],
+    [`'fixed'`, 'fixed'],
+    [`"a \\"b\\""`, 'a "b"'],
+    ['row.Missing', null],
+    [`'x' + row.Missing`, null],
+    [`row.State + row.Missing`, 'CA'],
+  ])('%s', (source, expected) => {
+    expect(value(source)).toBe(expected)
+  })
+
+  test.each([
+    '',
+    'State',
+    'row',
+    'row.State +',
+    '+ row.State',
+    'row.State row.n',
+    'row[Lease]',
+    `'open`,
+    'row.State.length',
+    'row.constructor()',
+    '1 + 1',
+  ])('%s is none, and the message shows where it stops', (source) => {
+    expect(() => parseExpression(source)).toThrow(/cannot read '.*' in /)
+  })
+
+  test('says which columns it reads', () => {
+    const { columns } = compileExpression(`'a' + row.X + row["Y Z"]`, () => undefined)
+    expect(columns).toEqual(['X', 'Y Z'])
+  })
+})
