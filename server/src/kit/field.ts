@@ -129,20 +129,26 @@ export function integer(
   return field('integer', 'integer', { type: 'integer', minimum, maximum, description }, options)
 }
 
+/** Beyond this a number is a mistake, and sums of such numbers lose digits. */
+const NUMBER_MAX = 1_000_000_000_000
+
 /** A decimal number: areas (in the object's `area_unit`), coordinates, ratios. */
 export function number(
   description: string,
   options: FieldOptions<number> & { min?: number; max?: number },
 ): Field<number> {
-  const schema: Record<string, unknown> = { type: 'number', description }
-  if (options.min !== undefined) schema['minimum'] = options.min
-  if (options.max !== undefined) schema['maximum'] = options.max
+  const minimum = options.min ?? -NUMBER_MAX
+  const maximum = options.max ?? NUMBER_MAX
+  const schema = { type: 'number', minimum, maximum, description }
   return field('number', 'numeric', schema, options)
 }
 
+/** A thousand times the largest building there is. */
+const AREA_MAX = 1_000_000_000
+
 /** A floor area or land area, never negative, in the object's `area_unit`. */
 export function area(description: string, options: FieldOptions<number>): Field<number> {
-  return number(`${description} In the object's area unit.`, { min: 0, ...options })
+  return number(`${description} In the object's area unit.`, { min: 0, max: AREA_MAX, ...options })
 }
 
 /** A percentage on the 0-100 scale (3 means 3 %). The name ends in `_pct`. */
