@@ -1,4 +1,5 @@
 /** The product's database: pipelined connections for requests, a pool for everything that takes several steps. */
+import type { Socket } from 'node:net'
 import { Pool } from 'pg'
 import type { ClientConfig, PoolClient } from 'pg'
 import type { OrgDb, Tx } from '../kit/types.ts'
@@ -23,7 +24,13 @@ export class Db implements OrgDb {
   constructor(config: ClientConfig, sizes: { pipelined: number; pooled: number }) {
     this.config = config
     this.pipeline = new Pipeline(config, sizes.pipelined)
-    this.pool = new Pool({ ...config, max: sizes.pooled, idleTimeoutMillis: 30_000 })
+    // Statements sent without waiting for those before them travel together.
+    this.pool = new Pool({
+      ...config,
+      pipeline: true,
+      max: sizes.pooled,
+      idleTimeoutMillis: 30_000,
+    })
     // A connection lost while idle is replaced when next needed.
     this.pool.on('error', () => {})
   }
@@ -63,15 +70,12 @@ export class Db implements OrgDb {
   }
 
   async transaction<T>(org_id: number, run: (tx: Tx) => Promise<T>): Promise<T> {
-    return await this.begin(async (client) => {
-      await client.query(SET_ORG, [org_id])
-      return await run(asTx(client))
-    })
+    return await this.begin(org_id, run)
   }
 
   /** Statements on control tables, outside any organization. */
   async control<T>(run: (tx: Tx) => Promise<T>): Promise<T> {
-    return await this.begin(async (client) => await run(asTx(client)))
+    return await this.begin(null, run)
   }
 
   /** A connection of one's own for a long piece of work; other sessions can see by its pid whether it still lives. */
@@ -80,11 +84,11 @@ export class Db implements OrgDb {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     return {
       pid: rows[0]?.pid as number,
-      transaction: async (org_id, run) =>
-        await within(client, async () => {
-          await client.query(SET_ORG, [org_id])
-          return await run(asTx(client))
-        }),
+      transaction: async (org_id, run) => await within(client, org_id, run),
+      flushed: async () => {
+        const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+        await new Promise((resolve) => stream.write('', resolve))
+      },
       release: () => client.release(),
     }
   }
@@ -120,15 +124,11 @@ export class Db implements OrgDb {
     }
   }
 
-  private async begin<T>(run: (client: PoolClient) => Promise<T>): Promise<T> {
+  private async begin<T>(org_id: number | null, run: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await this.pool.connect()
     let broken: Error | undefined
     try {
-      return await within(
-        client,
-        async () => await run(client),
-        (error) => (broken = error),
-      )
+      return await within(client, org_id, run, (error) => (broken = error))
     } finally {
       client.release(broken)
     }
@@ -138,24 +138,41 @@ export class Db implements OrgDb {
 export interface Session {
   pid: number
   transaction: <T>(org_id: number, run: (tx: Tx) => Promise<T>) => Promise<T>
+  /** Waits until the database has taken all that was sent. A busy thread feeds a large statement in drops. */
+  flushed: () => Promise<void>
   release: () => void
 }
 
-/** Runs in a transaction; `lost` hears of a connection that could not even roll back. */
+/**
+ * Runs in a transaction, of an organization unless that is null; `lost` hears of a connection that could not even roll
+ * back.
+ */
 async function within<T>(
   client: PoolClient,
-  run: () => Promise<T>,
+  org_id: number | null,
+  run: (tx: Tx) => Promise<T>,
   lost: (error: Error) => void = () => {},
 ): Promise<T> {
-  await client.query('begin')
   try {
-    const result = await run()
+    const begin = [client.query('begin')]
+    if (org_id !== null) begin.push(client.query(SET_ORG, [org_id]))
+    await inOrder(begin)
+    const result = await run(asTx(client))
     await client.query('commit')
     return result
   } catch (error) {
     await client.query('rollback').catch(lost)
     throw error
   }
+}
+
+/**
+ * Waits for statements of one transaction that were sent one behind the other.
+ * @throws what the first that failed threw: the database refuses those behind it for its sake.
+ */
+export async function inOrder(sent: readonly Promise<unknown>[]): Promise<void> {
+  const ended = await Promise.allSettled(sent)
+  for (const one of ended) if (one.status === 'rejected') throw one.reason
 }
 
 function asTx(client: PoolClient): Tx {

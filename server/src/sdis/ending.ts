@@ -3,7 +3,7 @@ import { saveChunk, saveProgress } from './job-queries.ts'
 import { withCounts } from './jobs.ts'
 import type { JobCounts } from './jobs.ts'
 import type { KeyCounts } from './keys.ts'
-import { prepare, write } from './load.ts'
+import { doorWrites, prepare, write } from './load.ts'
 import type { LoadItem } from './load.ts'
 import { isConflict } from './pass.ts'
 import { liveRecords, lockRows, recordsAfter } from './record-queries.ts'
@@ -70,7 +70,7 @@ async function endBatch(running: Running, items: readonly LoadItem[], no: number
         if (attempt > 1) await lockRows(tx, load.org_id, load.resource.name, ids)
         const prepared = await prepare(load, items)
         part = { ...prepared.counts, unchanged: 0 }
-        await write(load, tx, prepared, [])
+        await write(load, tx, prepared, doorWrites(load, prepared, []))
         await saveChunk(tx, job, no, part)
         return state
       })

@@ -1,5 +1,7 @@
 /** Writes a chunk of records: plans the claims, passes the write door, keeps identity and blanks. */
 import { newRow } from '../kit/apply.ts'
+import { inOrder } from '../db/db.ts'
+import type { Statement } from '../db/pipeline.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
 import type { Change } from '../kit/door.ts'
 import type { Fields } from '../kit/field.ts'
@@ -287,46 +289,46 @@ function ownClaims(load: Load, known: readonly Assertion[]): Claim[] {
     }))
 }
 
-/**
- * Writes what was prepared and the rows beside it, in the caller's transaction, which has written something already: who
- * asks what was known at a time then waits for it, so that nothing is added to that past.
- */
-export async function write(
-  load: Load,
-  tx: Tx,
-  prepared: Prepared,
-  references: readonly Reference[],
-): Promise<void> {
-  const { resource } = load
-  const at = new Date(Math.max(Date.now(), prepared.latest))
-  let tx_id = 0
-  for (const changes of [prepared.creates, prepared.updates])
-    if (changes.length > 0) tx_id = await writeChanges(load, tx, resource, changes, at, references)
-  await saveRecords(tx, load.org_id, load.source_id, load.stream, tx_id, prepared.records)
-  await saveBlanks(tx, load.org_id, load.source_id, prepared.blanks)
-}
-
 /** An object that must exist for a write to be done. */
 export interface Reference {
   target: string
   id: number
 }
 
-/** @returns the transaction's id. @throws ChunkConflict when an object moved on, or one referred to is gone. */
-export async function writeChanges(
+/** Changes of one resource as the door's statement, built before it is sent. */
+export interface DoorWrite {
+  statement: Statement
+  count: number
+}
+
+/**
+ * The door's statements of what was prepared. They carry the time of now, so the transaction that will send them must
+ * have an id already: who asks what was known at a time then waits for it, and nothing is added to that past.
+ */
+export function doorWrites(
   load: Load,
-  tx: Tx,
+  prepared: Prepared,
+  references: readonly Reference[],
+): DoorWrite[] {
+  const at = new Date(Math.max(Date.now(), prepared.latest))
+  return [prepared.creates, prepared.updates]
+    .filter((changes) => changes.length > 0)
+    .map((changes) => doorWrite(load, load.resource, changes, at, references))
+}
+
+export function doorWrite(
+  load: Load,
   resource: Resource,
   changes: readonly Change[],
   at: Date,
   references: readonly Reference[] = [],
-): Promise<number> {
+): DoorWrite {
   const now = at.toISOString()
   for (const { after, expected } of changes) {
     after['updated_at'] = now
     if (expected === 0) after['created_at'] = now
   }
-  const { sql, params } = bulkStatement(resource, changes, {
+  const statement = bulkStatement(resource, changes, {
     org_id: load.org_id,
     actor: load.actor,
     source_id: load.source_id,
@@ -335,10 +337,28 @@ export async function writeChanges(
     bulk: true,
     references,
   })
-  const [written] = await tx.query<{ count: string; tx_id: string | null }>(sql, params)
-  if (Number(written?.count) !== changes.length)
+  return { statement, count: changes.length }
+}
+
+/** @throws ChunkConflict when an object moved on, or one referred to is gone. */
+export async function passDoor(tx: Tx, { statement, count }: DoorWrite): Promise<void> {
+  const [written] = await tx.query<{ count: string }>(statement.sql, statement.params)
+  if (Number(written?.count) !== count)
     throw new ChunkConflict('an object changed while it was loaded, or was deleted')
-  return Number(written?.tx_id)
+}
+
+/** Writes what was prepared and the rows beside it; everything is sent before this waits for the first answer. */
+export async function write(
+  load: Load,
+  tx: Tx,
+  prepared: Prepared,
+  writes: readonly DoorWrite[],
+): Promise<void> {
+  await inOrder([
+    ...writes.map(async (one) => await passDoor(tx, one)),
+    saveRecords(tx, load, load.stream, writes.length > 0, prepared.records),
+    saveBlanks(tx, load.org_id, load.source_id, prepared.blanks),
+  ])
 }
 
 function factCount(claims: readonly Claim[]): number {

@@ -1,5 +1,7 @@
 /** One chunk on its way from rows to facts: which records changed, what they state, what follows, one transaction. */
 import { DatabaseError } from 'pg'
+import { inOrder } from '../db/db.ts'
+import type { Session } from '../db/db.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Tx } from '../kit/types.ts'
 import { errorRow } from './chunks.ts'
@@ -7,7 +9,7 @@ import type { Chunk, Source } from './chunks.ts'
 import { saveChunk, saveErrors, saveProgress } from './job-queries.ts'
 import { withCounts } from './jobs.ts'
 import type { ErrorRow, JobCounts, JobState } from './jobs.ts'
-import { ChunkConflict, prepare, write } from './load.ts'
+import { ChunkConflict, doorWrites, prepare, write } from './load.ts'
 import type { LoadItem, Prepared } from './load.ts'
 import type { RowIssue } from './mapping.ts'
 import type { SheetRow } from './readers/types.ts'
@@ -158,21 +160,31 @@ async function withoutTaken(
   return { items: free, issues }
 }
 
-/** Writes a chunk, anew when other writes come between. @throws Cancelled once it is written and a client asked for it. */
+/**
+ * Writes a chunk, anew when other writes come between.
+ * @param session free until the chunk is written.
+ * @param before the write of the chunk before, while which this one's statements are built.
+ * @throws Cancelled once it is written and a client asked for it.
+ */
 export async function writeChunk(
   running: Running,
   source: Source,
   resolver: Resolver,
   first: Ready,
+  session: Session,
+  before: Promise<void>,
 ): Promise<void> {
-  await guardErrors(running, first)
   let ready = first
   for (let attempt = 1; ; attempt++) {
     try {
-      const state = await writeOnce(running, resolver, ready, attempt >= LOCKED_TRY)
+      const locked = attempt >= LOCKED_TRY
+      const state = await session.transaction(running.job.org_id, (tx) =>
+        writeOnce(running, resolver, ready, { session, tx, before, locked }),
+      )
       goOn(running, state)
       return
     } catch (error) {
+      if (error instanceof GuardTripped) await keepErrors(running, ready, session)
       if (!isConflict(error) || attempt === TRIES) throw error
       resolver.forget()
       ready = await readyChunk(running, source, resolver, ready.mapped)
@@ -180,29 +192,43 @@ export async function writeChunk(
   }
 }
 
+interface Attempt {
+  session: Session
+  tx: Tx
+  before: Promise<void>
+  /** Whether the objects are locked before they are read, so that nothing can come between. */
+  locked: boolean
+}
+
 async function writeOnce(
   running: Running,
   resolver: Resolver,
   ready: Ready,
-  locked: boolean,
+  { session, tx, before, locked }: Attempt,
 ): Promise<JobState> {
-  const { session, job, lease_id, load, stream } = running
-  let counts = partOf(ready, ready.prepared)
-  const state = await session.transaction(job.org_id, async (tx) => {
-    // First of all, so that a worker that lost the job writes nothing.
-    const total = withCounts(running.counts, counts)
-    const state = await saveProgress(tx, job, lease_id, 'writing', total)
-    await resolver.writeStubs(tx, ready.resolved.stubs)
-    const prepared = locked ? await preparedLocked(running, tx, ready) : ready.prepared
-    counts = partOf(ready, prepared)
-    await write(load, tx, prepared, ready.resolved.references)
-    await saveErrors(tx, job, stream.name, running.errors, ready.errors)
-    await saveChunk(tx, job, ready.mapped.no, counts)
-    return state
-  })
-  running.counts = withCounts(running.counts, counts)
+  const { job, lease_id, load, stream } = running
+  await tx.query('select pg_current_xact_id()')
+  await running.fed
+  const prepared = locked ? await preparedLocked(running, tx, ready) : ready.prepared
+  const writes = doorWrites(load, prepared, ready.resolved.references)
+  await before
+  guardErrors(running, ready)
+  const counts = partOf(ready, prepared)
+  const total = withCounts(running.counts, counts)
+  // First of all, so that a worker that lost the job writes nothing.
+  const progress = saveProgress(tx, job, lease_id, 'writing', total)
+  const sent = inOrder([
+    progress,
+    resolver.writeStubs(tx, ready.resolved.stubs),
+    write(load, tx, prepared, writes),
+    saveErrors(tx, job, stream.name, running.errors, ready.errors),
+    saveChunk(tx, job, ready.mapped.no, counts),
+  ])
+  running.fed = session.flushed()
+  await sent
+  running.counts = total
   running.errors += ready.errors.length
-  return state
+  return await progress
 }
 
 function partOf({ counts }: Ready, prepared: Prepared): Partial<JobCounts> {
@@ -230,23 +256,30 @@ export function isConflict(error: unknown): boolean {
  * Stops before a chunk by which too much of the file is bad. Small files are judged whole, large ones as soon as their
  * share of errors means something.
  */
-async function guardErrors(running: Running, { counts, errors }: Ready): Promise<void> {
-  const { job, session, lease_id, stream } = running
-  const total = withCounts(running.counts, counts)
+function guardErrors({ job, counts: before }: Running, { counts }: Ready): void {
   const { max_errors, max_error_pct } = job.adapter.guards
-  const { quarantined, rows_read, rows_total } = total
+  const { quarantined, rows_read, rows_total } = withCounts(before, counts)
   const pct = (100 * quarantined) / Math.max(1, rows_read)
   const enough = rows_read >= 200 || rows_read >= rows_total
   if (quarantined <= max_errors && (!enough || pct <= max_error_pct)) return
-  const seen = { quarantined, warnings: total.warnings, rows_read, rows_valid: total.rows_valid }
-  Object.assign(running.counts, seen)
-  await session.transaction(job.org_id, async (tx) => {
-    await saveProgress(tx, job, lease_id, 'writing', running.counts)
-    await saveErrors(tx, job, stream.name, running.errors, errors)
-  })
   throw new GuardTripped(
     'too_many_errors',
     `${quarantined} of ${rows_read} rows cannot be used; see the job's errors`,
     { quarantined, rows_read, max_errors, max_error_pct },
   )
+}
+
+/** Keeps what was found wrong in a chunk that is not written. */
+async function keepErrors(
+  running: Running,
+  { counts, errors }: Ready,
+  session: Session,
+): Promise<void> {
+  const { job, lease_id, stream } = running
+  const { quarantined, warnings, rows_read, rows_valid } = withCounts(running.counts, counts)
+  Object.assign(running.counts, { quarantined, warnings, rows_read, rows_valid })
+  await session.transaction(job.org_id, async (tx) => {
+    await saveProgress(tx, job, lease_id, 'writing', running.counts)
+    await saveErrors(tx, job, stream.name, running.errors, errors)
+  })
 }

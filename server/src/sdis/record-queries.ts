@@ -188,27 +188,27 @@ export interface RecordRow {
   keep_hash: boolean
 }
 
+/** @param written whether the transaction has passed the write door: then the records carry the id it got there. */
 export async function saveRecords(
   tx: Tx,
-  org_id: number,
-  source_id: number,
+  { org_id, source_id }: Omit<Place, 'stream'>,
   stream: string,
-  tx_id: number,
+  written: boolean,
   records: readonly RecordRow[],
 ): Promise<void> {
   const rows = records.filter((record) => !record.keep_hash)
   if (rows.length === 0) return
   await tx.query(
     `insert into source_record as s (org_id, source_id, stream, ext_key, object_id, row_hash, first_tx, last_tx, gone_tx)
-     select $1::bigint, $2::bigint, $3::text, r.key, r.object_id, r.hash, $4::bigint, $4::bigint, case when r.gone then $4::bigint end
-     from unnest($5::text[], $6::bigint[], $7::bigint[], $8::boolean[]) as r(key, object_id, hash, gone)
+     select $1::bigint, $2::bigint, $3::text, r.key, r.object_id, r.hash, w.tx, w.tx, case when r.gone then w.tx end
+     from (select case when $4::boolean then currval('app.tx_seq') else 0 end) as w(tx), unnest($5::text[], $6::bigint[], $7::bigint[], $8::boolean[]) as r(key, object_id, hash, gone)
      on conflict (org_id, source_id, stream, ext_key) do update
      set row_hash = excluded.row_hash, last_tx = greatest(excluded.last_tx, s.last_tx), gone_tx = excluded.gone_tx`,
     [
       org_id,
       source_id,
       stream,
-      tx_id,
+      written,
       textArray(rows.map(({ key }) => key)),
       bigintArray(rows.map(({ object_id }) => object_id)),
       bigintArray(rows.map(({ hash }) => BigInt(hash))),

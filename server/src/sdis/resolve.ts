@@ -1,4 +1,5 @@
 /** Ids of related objects: records name them by the key they have in the source. */
+import { inOrder } from '../db/db.ts'
 import { newRow } from '../kit/apply.ts'
 import type { Change } from '../kit/door.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
@@ -7,7 +8,7 @@ import { changedFacts, filledFields } from '../kit/row.ts'
 import type { Tx } from '../kit/types.ts'
 import type { Resolve, Stream } from './adapter.ts'
 import type { Mapping, Ref, RowIssue } from './mapping.ts'
-import { API_RANK, writeChanges } from './load.ts'
+import { API_RANK, doorWrite, passDoor } from './load.ts'
 import type { Load, LoadItem, Reference } from './load.ts'
 import type { Cell } from './readers/types.ts'
 import { relatedObjects, saveRecords } from './record-queries.ts'
@@ -78,11 +79,13 @@ export class Resolver {
     this.cache.clear()
   }
 
+  /** Everything is sent before this waits for the first answer. */
   async writeStubs(tx: Tx, stubs: readonly Stub[]): Promise<void> {
     const { load } = this
+    const sent: Promise<void>[] = []
     for (const [resource, group] of Map.groupBy(stubs, (stub) => stub.resource)) {
       const changes = group.map((stub) => stub.change)
-      const tx_id = await writeChanges(load, tx, resource, changes, new Date())
+      sent.push(passDoor(tx, doorWrite(load, resource, changes, new Date())))
       for (const [stream, records] of Map.groupBy(group, (stub) => stub.rule.stream)) {
         const rows = records.map((stub) => ({
           key: stub.key,
@@ -91,9 +94,10 @@ export class Resolver {
           gone: false,
           keep_hash: false,
         }))
-        await saveRecords(tx, load.org_id, load.source_id, stream, tx_id, rows)
+        sent.push(saveRecords(tx, load, stream, true, rows))
       }
     }
+    await inOrder(sent)
   }
 
   private references(items: readonly LoadItem[], stubs: readonly Stub[]): Reference[] {

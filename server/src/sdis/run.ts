@@ -1,5 +1,6 @@
 /** Runs one job: reads the file, maps rows to records, writes chunks, ends what a full snapshot lacks. */
 import { DatabaseError } from 'pg'
+import type { Session } from '../db/db.ts'
 import { ranksOf } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Resource } from '../kit/resource.ts'
@@ -115,6 +116,7 @@ async function begin(held: Held): Promise<Running> {
     ...held,
     stream,
     load,
+    fed: Promise.resolve(),
     counts: emptyCounts(),
     done: await chunksOf(store.db, job),
     errors: await countErrors(store.db, job),
@@ -184,7 +186,8 @@ async function readOnce(running: Running, file: string): Promise<Survey> {
 }
 
 /**
- * While a chunk is written the next one is made ready, and while that waits for the database the one after it is read.
+ * While a chunk is written the statements of the next one are built, and while they wait the one after it is read and
+ * made ready.
  */
 async function passAll(
   running: Running,
@@ -210,12 +213,16 @@ class Line {
   private readonly resolver: Resolver
   private preparing: Promise<void> = Promise.resolve()
   private writing: Promise<void> = Promise.resolve()
+  /** The write before that: its session is the next one's. */
+  private written: Promise<void> = Promise.resolve()
+  private sessions: [Session, Session]
   private quiet = performance.now()
 
   constructor(running: Running, source: Source) {
     this.running = running
     this.source = source
     this.resolver = new Resolver(running.load, running.stream, source.mapping)
+    this.sessions = [running.session, running.spare]
   }
 
   async take(no: number, chunk: Chunk): Promise<void> {
@@ -228,6 +235,7 @@ class Line {
     const changed = handled(lookUp(running, chunk))
     await this.preparing
     this.preparing = handled(this.pass(no, chunk, changed))
+    await running.fed
   }
 
   async end(): Promise<void> {
@@ -243,6 +251,7 @@ class Line {
 
   private async pass(no: number, chunk: Chunk, changed: Changed): Promise<void> {
     const { running, source, resolver } = this
+    await running.fed
     const mapped = await mapChunk(source, no, chunk, changed)
     if (mapped.items.length === 0 && mapped.errors.length === 0) {
       running.counts = withCounts(running.counts, mapped.counts)
@@ -252,9 +261,13 @@ class Line {
       await announce(running, 'writing')
       return
     }
+    await running.fed
     const ready = await readyChunk(running, source, resolver, mapped)
-    await this.writing
-    this.writing = handled(writeChunk(running, source, resolver, ready))
+    await this.written
+    const [session, other] = this.sessions
+    this.sessions = [other, session]
+    this.written = this.writing
+    this.writing = handled(writeChunk(running, source, resolver, ready, session, this.written))
   }
 }
 

@@ -29,14 +29,17 @@ export class Stopped extends Error {}
 /** A job as a worker holds it. */
 export interface Held {
   store: Store
-  /** Used by one step at a time. */
+  /** Each is used by one step at a time; two, so that the next chunk's transaction opens while one is written. */
   session: Session
+  spare: Session
   job: Job
   lease_id: number
   stopping: AbortSignal
 }
 
 export interface Running extends Held {
+  /** Done when the database has all of the chunk that is being sent: what takes the thread's time waits for it. */
+  fed: Promise<void>
   stream: Stream
   load: Load
   counts: JobCounts

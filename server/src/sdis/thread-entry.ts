@@ -3,10 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Db } from '../db/db.ts'
 import { Stopped } from './running.ts'
 import type { Answer, Order, ThreadData } from './thread.ts'
-import { runner } from './work.ts'
-
-/** One for the chunks that are written, one to renew the lease meanwhile. */
-const CONNECTIONS = { pipelined: 1, pooled: 3 }
+import { CONNECTIONS, runner } from './work.ts'
 
 const { database, data_dir } = workerData as ThreadData
 const stopping = new AbortController()

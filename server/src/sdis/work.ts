@@ -1,6 +1,6 @@
 /** The worker's side of jobs: take one, run it, let go of it. */
 import { join } from 'node:path'
-import type { Db } from '../db/db.ts'
+import { Db } from '../db/db.ts'
 import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
 import { runJob } from './run.ts'
@@ -60,20 +60,35 @@ export async function workOnJob(
   log: (message: string) => void,
   stopping: AbortSignal = new AbortController().signal,
 ): Promise<number> {
-  return await takeJob(db, runner(db, data_dir), log, stopping)
+  const own = new Db(db.config, CONNECTIONS)
+  try {
+    return await takeJob(db, runner(own, data_dir), log, stopping)
+  } finally {
+    await own.close()
+  }
 }
 
-/** Runs jobs in this thread. @param data_dir where their files are. */
+/** One that reads, three that write: two the chunks in turn, one the lease now and then. */
+export const CONNECTIONS = { pipelined: 1, pooled: 3 }
+
+/**
+ * Runs jobs in this thread.
+ * @param db for jobs alone: a load reads while it holds locks, and requests that wait for these must not stand before it
+ *   on the same connection.
+ * @param data_dir where the files are.
+ */
 export function runner(db: Db, data_dir: string): Runner {
   return async ({ org_id, id, lease_id }, stopping) => {
     const job = await findJob(db, org_id, id)
     if (!job) return
     const session = await db.session()
+    const spare = await db.session()
     try {
       const file = join(data_dir, 'imports', job.file_key)
-      await runJob({ store: bareStore(db), session, job, lease_id, stopping }, file)
+      await runJob({ store: bareStore(db), session, spare, job, lease_id, stopping }, file)
     } finally {
       session.release()
+      spare.release()
     }
   }
 }
