@@ -23,8 +23,8 @@ export interface Known extends Assertion {
   row_no: number | null
 }
 
-/** Objects folded per step of a filtered list at another time. */
-const STEP = 500
+/** Objects folded at once, at most: a list at another time begins with a page and takes more where filters leave few. */
+const STEP_MAX = 500
 
 /** A filtered list at another time may look at this many objects for one page. */
 const SCAN_MAX = 200_000
@@ -244,8 +244,17 @@ export async function listAt(
   const found: Row[] = []
   let total = 0
   let after: string | null = query.after?.[0] ?? null
+  let step = counting ? STEP_MAX : query.limit + 1
   for (let scanned = 0; scanned < SCAN_MAX;) {
-    const ids = await idsAfter(store.db, org_id, resource, after, key.descending)
+    const ids = await idsAfter(
+      store.db,
+      org_id,
+      resource,
+      query.known_at,
+      key.descending,
+      after,
+      step,
+    )
     const known = await byOwner(resource, org_id, ids, (owner, own) =>
       assertionsOf(store.db, owner, own, query.known_at),
     )
@@ -257,8 +266,9 @@ export async function listAt(
       if (found.length <= query.limit) found.push(row)
     }
     scanned += ids.length
-    if (ids.length < STEP || (found.length > query.limit && !counting)) break
+    if (ids.length < step || (found.length > query.limit && !counting)) break
     after = String(ids.at(-1))
+    step = Math.min(STEP_MAX, 2 * step)
   }
   const has_more = found.length > query.limit
   const data = found.slice(0, query.limit)
@@ -267,19 +277,23 @@ export async function listAt(
   return { data, has_more, next_cursor, total_count: counting && !query.after ? total : null }
 }
 
+/** Ids of objects in order, those left out that were recorded after `known_at`. */
 async function idsAfter(
   db: OrgDb,
   org_id: number,
   resource: Resource,
-  after: string | null,
+  known_at: number | null,
   descending: boolean,
+  after: string | null,
+  count: number,
 ): Promise<number[]> {
   const bound = descending ? '<' : '>'
   const [rows] = await db.fly(org_id, [
     {
       sql: `select t.id from ${resource.name} t where ${ownSql(resource, '$1::bigint')} and ($2::bigint is null or t.id ${bound} $2::bigint)
-        order by t.id ${descending ? 'desc' : 'asc'} limit ${STEP}`,
-      params: [org_id, after],
+          and ($3::timestamptz is null or t.created_at <= $3::timestamptz)
+        order by t.id ${descending ? 'desc' : 'asc'} limit $4::integer`,
+      params: [org_id, after, known_at === null ? null : new Date(known_at).toISOString(), count],
     },
   ])
   return (rows ?? []).map((row) => Number(String(row[0])))
