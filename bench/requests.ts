@@ -1,4 +1,5 @@
 /** Reads and writes through the whole request path, beside the same SQL in the database alone. */
+import { createSecretKey } from 'node:crypto'
 import { listStatement } from '../server/src/kit/store.ts'
 import { parseListQuery } from '../server/src/kit/query.ts'
 import { lease } from '../server/src/leases/resource.ts'
@@ -133,8 +134,8 @@ function sqlOf(query: string, org_id: number): string {
     lease,
     registry,
     Object.fromEntries(new URLSearchParams(query)),
-    Buffer.alloc(32),
-    'UTC',
+    createSecretKey(Buffer.alloc(32)),
+    { org_id, time_zone: 'UTC' },
   )
   const { sql, params } = listStatement(lease, org_id, parsed)
   return sql.replaceAll(/\$(\d+)/g, (_, n: string) => `'${String(params[Number(n) - 1])}'`)

@@ -1,5 +1,6 @@
 /** The whole HTTP pipeline: what a request passes, in order. */
-import { randomBytes } from 'node:crypto'
+import { createSecretKey, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import Fastify, { LogController } from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
@@ -103,10 +104,10 @@ async function touchKeys(db: Db, keys: Keys): Promise<void> {
     await db.flyControl('select app.touch_keys($1::json)', [JSON.stringify(used)])
 }
 
-async function cursorSecret(db: Db): Promise<Buffer> {
+async function cursorSecret(db: Db): Promise<KeyObject> {
   const rows = await db.flyControl(
     `select encode(value, 'base64') from app_secret where name = 'cursor'`,
     [],
   )
-  return Buffer.from(String(rows[0]?.[0]), 'base64')
+  return createSecretKey(String(rows[0]?.[0]), 'base64')
 }

@@ -224,12 +224,22 @@ describe('a cursor', () => {
       ].map(async (path) => (await own.get(path)).status),
     )
     expect(statuses).toEqual([200, 200, 422, 422, 422, 422, 422, 422])
+    const path = `/parties?limit=1&sort=legal_name&cursor=${next_cursor}`
+    expect(await foreign.get(path)).toMatchObject({
+      status: 422,
+      body: { code: 'cursor_mismatch' },
+    })
   })
 
   it('is good for a day', async () => {
     const { app } = await grid()
     const age = (hours: number): string =>
-      encodeCursor(app.store.secret, queryHash(['party']), ['1'], Date.now() - hours * 3_600_000)
+      encodeCursor(
+        app.store.secret,
+        queryHash(own.org_id, ['party']),
+        ['1'],
+        Date.now() - hours * 3_600_000,
+      )
     expect(await own.get(`/parties?cursor=${age(23)}`)).toMatchObject({ status: 200 })
     expect(await own.get(`/parties?cursor=${age(25)}`)).toMatchObject({
       status: 422,

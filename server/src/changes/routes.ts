@@ -97,7 +97,7 @@ export function changeRoutes(app: FastifyInstance): void {
     const { limit, cursor, types } = request.query
     const { registry, secret } = app.store
     const wanted = types === undefined ? null : typesOf(types, registry)
-    const hash = queryHash(['changes', types ?? ''])
+    const hash = queryHash(org_id, ['changes', types ?? ''])
     const [position = '0'] = cursor ? decodeCursor(secret, hash, cursor, Date.now(), Infinity) : []
     const rows = await changesAfter(app.db, org_id, Number(position), wanted, limit + 1)
     const data = rows.slice(0, limit)

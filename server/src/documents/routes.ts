@@ -136,7 +136,12 @@ function versionRoutes(app: FastifyInstance): void {
     const id = pathId(document.prefix, request.params.id)
     const query = parsed(request.query, ['limit', 'cursor'])
     const limit = wholeNumber(query, 'limit', LIMIT_MAX) ?? LIMIT_DEFAULT
-    const page = paging(app.store, ['versions', request.params.id], query.get('cursor'))
+    const page = paging(
+      app.store,
+      request.caller.org_id,
+      ['versions', request.params.id],
+      query.get('cursor'),
+    )
     const versions = await listVersions(app.store, request.caller.org_id, id)
     // Numbers are counted from 1 without a gap, so the last one shown is also how many were shown.
     const shown = page.after ?? 0

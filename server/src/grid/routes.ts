@@ -105,6 +105,7 @@ function list(
     const all = field === null ? views : views.filter((row) => row['field'] === field)
     return sendSlice(
       app.store,
+      caller.org_id,
       reply,
       [name, params.id, JSON.stringify(rest), field ?? ''],
       all,
@@ -117,6 +118,7 @@ function list(
 /** A page of rows that are all at hand; the cursor is a position among them. */
 function sendSlice(
   store: Store,
+  org_id: number,
   reply: FastifyReply,
   bound: readonly string[],
   rows: readonly Row[],
@@ -133,7 +135,7 @@ function sendSlice(
       },
     ])
   }
-  const page = paging(store, bound, cursor)
+  const page = paging(store, org_id, bound, cursor)
   const start = page.after ?? 0
   return sendPage(
     reply,

@@ -22,11 +22,12 @@ export interface Paging {
 /** One signed position in a list that the cursor is bound to. */
 export function paging(
   store: Pick<Store, 'secret'>,
+  org_id: number,
   list: readonly string[],
   cursor: string | undefined,
 ): Paging {
   const { secret } = store
-  const hash = queryHash(list)
+  const hash = queryHash(org_id, list)
   const [values = null] = cursor ? decodeCursor(secret, hash, cursor, Date.now()) : []
   return {
     after: values === null ? null : Number(values),

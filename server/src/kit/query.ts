@@ -1,4 +1,5 @@
 /** The query string of reads: limit, cursor, sort, filters, fields, expand, include, q, as_of, known_at. */
+import type { KeyObject } from 'node:crypto'
 import { instant, isDate } from './dates.ts'
 import { invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
@@ -8,6 +9,7 @@ import { decodeCursor, queryHash } from './page.ts'
 import type { CursorValues } from './page.ts'
 import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
+import type { Caller } from './types.ts'
 import { closest } from './validate.ts'
 
 export type Registry = ReadonlyMap<string, Resource>
@@ -73,13 +75,13 @@ export function parseListQuery(
   resource: Resource,
   registry: Registry,
   query: Query,
-  secret: Buffer,
-  timeZone: string,
+  secret: KeyObject,
+  { org_id, time_zone }: Pick<Caller, 'org_id' | 'time_zone'>,
 ): ListQuery {
   const issues: Issue[] = []
   const text = textOf(query, issues)
   const shape = parseShape(resource, registry, text, issues)
-  const times = parseTimes(text, timeZone, issues)
+  const times = parseTimes(text, time_zone, issues)
   const relations = relationsOf(resource, registry)
   const conditions: Condition[] = []
   for (const [key, value] of text) {
@@ -98,7 +100,10 @@ export function parseListQuery(
   const bound = [...text].filter(
     ([key]) => !['cursor', 'limit', 'fields', 'expand', 'include'].includes(key),
   )
-  const hash = queryHash([resource.name, ...bound.map(([key, value]) => `${key}=${value}`).sort()])
+  const hash = queryHash(org_id, [
+    resource.name,
+    ...bound.map(([key, value]) => `${key}=${value}`).sort(),
+  ])
   const cursor = text.get('cursor')
   const after = cursor ? decodeCursor(secret, hash, cursor, Date.now()) : null
   return { ...shape, ...times, conditions, external, q, sort, limit, after, hash }

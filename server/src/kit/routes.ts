@@ -64,7 +64,7 @@ async function listQuery(
     await get(store, caller.org_id, under.parent, pathId(under.parent.prefix, params.id))
     query = { ...query, [under.field]: params.id }
   }
-  return parseListQuery(resource, store.registry, query, store.secret, caller.time_zone)
+  return parseListQuery(resource, store.registry, query, store.secret, caller)
 }
 
 /** Sends a page: stored bytes when they are the answer as they are, shaped rows otherwise. */

@@ -1,4 +1,5 @@
 /** Reads of any resource: lists by keyset, single objects, and the rows behind both. */
+import type { KeyObject } from 'node:crypto'
 import { Gather } from '../db/pipeline.ts'
 import type { Cells, Statement } from '../db/pipeline.ts'
 import type { Use } from './door.ts'
@@ -21,7 +22,7 @@ export interface Store {
   db: OrgDb
   registry: Registry
   /** Signs cursors; shared by all processes. */
-  secret: Buffer
+  secret: KeyObject
   rollups: ReadonlyMap<string, Rollup>
   /** Buffers of pages already sent, to gather the next ones in. */
   pages: Buffer[]

@@ -1,4 +1,5 @@
 /** Organizations: the first ones of an installation, and children created through the API. */
+import { createSecretKey } from 'node:crypto'
 import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
 import { registry } from '../resources.ts'
@@ -48,5 +49,5 @@ export async function createChild(
 
 /** A store for work outside the HTTP service: seeding, commands. */
 export function bareStore(db: Store['db']): Store {
-  return { db, registry, secret: Buffer.alloc(32), rollups: new Map(), pages: [] }
+  return { db, registry, secret: createSecretKey(Buffer.alloc(32)), rollups: new Map(), pages: [] }
 }

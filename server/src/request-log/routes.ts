@@ -151,7 +151,12 @@ export function requestLogRoutes(app: FastifyInstance): void {
   app.get<{ Querystring: LogQuery }>('/request-logs', listDocs, async (request, reply) => {
     const { query } = request
     const { cursor: _, limit, ...bound } = query
-    const page = paging(app.store, ['request-logs', JSON.stringify(bound)], query.cursor)
+    const page = paging(
+      app.store,
+      request.caller.org_id,
+      ['request-logs', JSON.stringify(bound)],
+      query.cursor,
+    )
     // What this process has answered so far is part of the log it shows.
     await app.requestLog.flush()
     const filter = { ...filterOf(query), before: positionOf(page.values), limit: limit + 1 }

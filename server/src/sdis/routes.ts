@@ -77,7 +77,7 @@ function listRoutes(app: FastifyInstance): void {
   app.get<PageQuery>('/sdis/jobs', docs.listJobs, async (request, reply) => {
     const { org_id } = request.caller
     const { limit, cursor, state = null } = request.query
-    const page = paging(app.store, ['jobs', state ?? ''], cursor)
+    const page = paging(app.store, org_id, ['jobs', state ?? ''], cursor)
     const jobs = await listJobs(app.db, org_id, { state, before: page.after, limit: limit + 1 })
     return sendPage(
       reply,
@@ -94,7 +94,7 @@ function listRoutes(app: FastifyInstance): void {
       const id = pathId('job', request.params.id)
       await getJob(app.db, org_id, id)
       const { limit, cursor } = request.query
-      const page = paging(app.store, [path, String(id)], cursor)
+      const page = paging(app.store, org_id, [path, String(id)], cursor)
       const found = await of(app, org_id, id, page, limit + 1)
       const views = found.map(({ view }) => view)
       return sendPage(
