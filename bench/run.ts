@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
-import { findPgbench } from './clients.ts'
+import { database, findPgbench } from './clients.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
 import { benchRequests } from './requests.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
@@ -38,6 +38,16 @@ async function main(): Promise<void> {
     process.stdout.write(
       `first start ${Math.round(first.ready_ms)} ms, existing data ${Math.round(server.ready_ms)} ms\n`,
     )
+    // How fast the machine is: figures of other machines are compared by it.
+    const { socket_dir } = server
+    const nothing = { variables: {}, statements: ['select 1'] }
+    results['select_1_per_second'] = await database(
+      nothing,
+      { socket_dir, user: 'postgres' },
+      16,
+      3,
+    )
+    process.stdout.write(`select 1: ${String(results['select_1_per_second'])}/s\n`)
     if (wanted('requests')) results['requests'] = await benchRequests(server)
     await server.stop()
     // Imports get a process of their own, so that its peak memory is theirs.
