@@ -36,7 +36,7 @@ export async function changesAfter(
      from tx t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id
      where t.org_id = $1
        and t.first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
-       and t.first_seq + e.n > $2 and ($3::text[] is null or e.object_type = any($3))
+       and t.first_seq + e.n > $2 and e.operation is not null and ($3::text[] is null or e.object_type = any($3))
      order by t.first_seq, e.n limit $4`,
     [org_id, after, types, limit],
   )

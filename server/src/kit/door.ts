@@ -268,8 +268,8 @@ export function doorText(
     from ${claims}
     join written on written.id = c.o cross join tx
   ), events as (
-    insert into event (org_id, tx_id, n, at, object_type, object_id, operation, version, changed, previous, body)
-    select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}', i._id, i._op, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
+    insert into event (org_id, tx_id, n, at, type, object_type, object_id, operation, version, changed, previous, body)
+    select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._op, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
     from input i join written on written.id = i._id cross join tx
   ), audited as (
     insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous)
