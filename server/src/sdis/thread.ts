@@ -23,7 +23,7 @@ export type Answer = { outcome: 'done' | 'stopped' } | { outcome: 'failed'; mess
 const KEPT_MS = 10_000
 
 /** Loads need little; what they leave behind is collected the more often, the less room there is for it. */
-const LIMITS = { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 512 }
+const LIMITS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 512 }
 
 export class JobThread {
   private readonly data: ThreadData
