@@ -1,0 +1,13 @@
+/** Every scenario, in the order of the report. */
+import type { Scenario } from './scenario.ts'
+import { databaseKilled } from './scenarios/database-killed.ts'
+import { idempotency } from './scenarios/idempotency.ts'
+import { lateCommits } from './scenarios/late-commits.ts'
+import { serverKilled } from './scenarios/server-killed.ts'
+
+export const scenarios: readonly Scenario[] = [
+  serverKilled,
+  databaseKilled,
+  idempotency,
+  lateCommits,
+]

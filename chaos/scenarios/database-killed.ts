@@ -1,0 +1,74 @@
+/** The database dies or throws its clients out while the process lives on. */
+import { execFileSync } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { checkOrganization } from '../../server/test/consistency.ts'
+import { counted } from '../scenario.ts'
+import type { Scenario } from '../scenario.ts'
+import { pause, Service, until } from '../service.ts'
+import { missing, Writers } from '../writers.ts'
+
+const STORMS = 20
+
+/** Readiness has to be green again this long after the database is. */
+const READY_MS = 5_000
+
+export const databaseKilled: Scenario = {
+  row: 3,
+  fault: 'kill -9 of a database process; all its connections terminated, again and again',
+  pass: 'the process stays up; readiness is green within 5 s; no acknowledged write is lost',
+  run: async (size) => {
+    const service = await Service.start()
+    try {
+      const { pid } = service
+      const writers = new Writers(service, 4)
+      const storms = Math.max(2, Math.round(STORMS * size))
+      let slowest = 0
+      for (let i = 0; i < storms; i++) {
+        await pause(100 + Math.random() * 300)
+        await (i % 4 === 3 ? killBackend(service) : terminateAll(service))
+        const started = performance.now()
+        await until('the service is ready again', async () => await ready(service), READY_MS)
+        slowest = Math.max(slowest, performance.now() - started)
+      }
+      await writers.stop()
+      const faults = await missing(service, writers)
+      const owner = await service.owner()
+      const disagreeing = await checkOrganization(service.org_id, owner)
+      await owner.end()
+      return counted(
+        writers.acknowledged.size,
+        faults,
+        `${storms} storms, ready again after ${Math.round(slowest)} ms at most, ${disagreeing.length} disagreements`,
+        disagreeing.length === 0 && service.pid === pid,
+      )
+    } finally {
+      await service.end()
+    }
+  },
+}
+
+async function ready(service: Service): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${service.port}/health/ready`).catch(() => null)
+  await answer?.body?.cancel()
+  return answer?.ok ?? false
+}
+
+async function terminateAll(service: Service): Promise<void> {
+  const owner = await service.owner()
+  await owner.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'`,
+  )
+  await owner.end()
+}
+
+/** The crash of one of its processes makes the database end all others and recover. */
+async function killBackend(service: Service): Promise<void> {
+  const lock = await readFile(join(service.data_dir, 'postgres', 'postmaster.pid'), 'utf8')
+  const [postmaster = ''] = lock.split('\n')
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', postmaster], {
+    encoding: 'utf8',
+  })
+  const [backend] = children.split('\n').filter((line) => / grid postgres /.test(line))
+  if (backend) process.kill(Number(backend.trim().split(' ')[0]), 'SIGKILL')
+}
