@@ -55,11 +55,13 @@ async function ready(service: Service): Promise<boolean> {
 }
 
 async function terminateAll(service: Service): Promise<void> {
-  const owner = await service.owner()
+  // While the database recovers from the storm before, there is nobody to throw out.
+  const owner = await service.owner().catch(() => null)
+  if (!owner) return
   await owner.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'`,
   )
-  await owner.end()
+  await owner.end().catch(() => {})
 }
 
 /** The crash of one of its processes makes the database end all others and recover. */
