@@ -83,7 +83,7 @@ export class Service {
   async join(role: Role): Promise<{ base: string; kill: () => Promise<void> }> {
     const port = await freePort()
     const user = 'grid'
-    const url = `postgresql://${user}@/postgres?host=${encodeURIComponent(this.socket_dir)}`
+    const url = `postgresql://${user}@localhost/postgres?host=${encodeURIComponent(this.socket_dir)}`
     const child = this.spawn(role, port, { DATABASE_URL: url })
     this.others.push(child)
     if (role !== 'work') await answers(child, port)
