@@ -26,16 +26,15 @@ export const keyRevoked: Scenario = {
           name: `Round ${round}`,
           scopes: ['read:parties'],
         })
-        let revoked = Infinity
-        let going = true
+        const state = { going: true, revoked: Infinity }
         const client = async (_: unknown, n: number): Promise<void> => {
           const base = n % 2 ? service.base : other.base
-          while (going) {
+          while (state.going) {
             const at = performance.now()
             const { status } = await send(base, made.key, 'GET', '/parties?limit=1')
             sent++
             if (status !== 200) continue
-            const after = at - revoked
+            const after = at - state.revoked
             if (after > 0) latest = Math.max(latest, after)
             if (after > (n % 2 ? 0 : EVERYWHERE_MS)) late++
           }
@@ -43,9 +42,9 @@ export const keyRevoked: Scenario = {
         const clients = Array.from({ length: CLIENTS }, client)
         await pause(500)
         await service.must('DELETE', `/api-keys/${made.id}`)
-        revoked = performance.now()
+        state.revoked = performance.now()
         await pause(EVERYWHERE_MS + 500)
-        going = false
+        state.going = false
         await Promise.all(clients)
       }
       return counted(
