@@ -1,5 +1,6 @@
 /** Every scenario, in the order of the report. */
 import type { Scenario } from './scenario.ts'
+import { auditTampered } from './scenarios/audit-tampered.ts'
 import { clockSkew } from './scenarios/clock-skew.ts'
 import { databaseKilled } from './scenarios/database-killed.ts'
 import { deadReceiver } from './scenarios/dead-receiver.ts'
@@ -34,6 +35,7 @@ export const scenarios: readonly Scenario[] = [
   limits,
   idempotency,
   lateCommits,
+  auditTampered,
   tenantsApart,
   replay,
 ]
