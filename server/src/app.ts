@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
+import { written } from './events/wake.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
 import { errors, unreadable } from './http/errors.ts'
@@ -73,6 +74,10 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   refuseUndocumented(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.method !== 'GET' && reply.statusCode < 300) written.wake()
     done()
   })
   auth(app, keys)
