@@ -1,5 +1,6 @@
 import { defineResource } from '../kit/resource.ts'
 import { leaseFields, leaseRollups } from './fields.ts'
+import { leaseMeanings } from './meanings.ts'
 import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
 
 export const lease = defineResource({
@@ -12,6 +13,7 @@ export const lease = defineResource({
   fields: leaseFields,
   rollups: leaseRollups,
   lifecycle: leaseLifecycle,
+  meanings: leaseMeanings,
   check: checkLease,
   derive: deriveLease,
 })

@@ -1,5 +1,6 @@
 import { defineResource } from '../kit/resource.ts'
 import { workOrderFields, workOrderRollups } from './fields.ts'
+import { workOrderMeanings } from './meanings.ts'
 import { checkWorkOrder, deriveWorkOrder, workOrderLifecycle } from './rules.ts'
 
 export const workOrder = defineResource({
@@ -11,6 +12,7 @@ export const workOrder = defineResource({
   fields: workOrderFields,
   rollups: workOrderRollups,
   lifecycle: workOrderLifecycle,
+  meanings: workOrderMeanings,
   check: checkWorkOrder,
   derive: deriveWorkOrder,
 })
