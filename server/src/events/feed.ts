@@ -21,6 +21,8 @@ export interface FeedEvent {
   changed: string[]
   /** Old values of the changed fields. */
   previous: Row
+  /** What it says beside the object. */
+  about: Row | null
   /** JSON of the object as it was then; null after an import, when it is rendered from its facts. */
   body: string | null
   actor_type: string
@@ -62,7 +64,7 @@ export function patternSql(patterns: readonly string[]): string[] {
 }
 
 const COLUMNS = `e.org_id, t.first_seq + e.n as seq, e.tx_id, e.n, e.at, e.type, e.object_type, e.object_id, e.operation, e.version,
-  e.changed, e.previous, e.body, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id,
+  e.changed, e.previous, e.about, e.body, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id,
   (select o.environment from organization o where o.org_id = $1 and o.id = $1) as environment`
 
 /** As the database gives it: bigints are text. */

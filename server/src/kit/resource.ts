@@ -40,6 +40,18 @@ export interface Meaning<R = Row> {
   when: (row: R, before: R | null) => boolean
 }
 
+/** Something that happens to an object by itself, at a time that its values name: an event, or a change. */
+export type Due = {
+  /** Names the matter among what is due for the object; what is done once is not done again under the same name. */
+  mark: string
+  /** A civil day, which begins in the time zone of the organization, or an instant. */
+  at: string
+} & (
+  | { type: string; about: Row }
+  /** A merge patch, written by the system. */
+  | { patch: Row }
+)
+
 /**
  * A resource declared as data. Table, v1 endpoints, grid/v2 objects, facts, filters, sorts, OpenAPI and CSV columns
  * follow from it.
@@ -63,6 +75,8 @@ export interface Resource {
   lifecycle: Lifecycle | null
   /** By the last part of the event's type: `lease.executed`. A lifecycle adds `status_changed`. */
   meanings: Readonly<Record<string, Meaning>>
+  /** What is to happen by itself, as the row stands. Pure. */
+  agenda: ((row: Row) => Due[]) | null
   /** Sort used when the caller names none, e.g. `-level_number`; `id` is always appended. */
   sort: string
   /** Rules over several fields. Pure; `before` is null on create. */
@@ -86,6 +100,7 @@ export function defineResource<const F extends Fields>(definition: {
   fields: F
   lifecycle?: Lifecycle
   meanings?: Record<string, Meaning<RowOf<F>>>
+  agenda?: (row: RowOf<F>) => Due[]
   sort?: string
   rollups?: Fields
   check?: (row: RowOf<F>, before: RowOf<F> | null) => Issue[]
@@ -107,6 +122,7 @@ export function defineResource<const F extends Fields>(definition: {
       ...(lifecycle ? { status_changed: statusChanged(definition.title, lifecycle) } : {}),
       ...(definition.meanings as unknown as Resource['meanings'] | undefined),
     },
+    agenda: (definition.agenda ?? null) as Resource['agenda'],
     sort,
     rollups,
     // The kit handles every resource through the erased row; the declaration keeps its own types.

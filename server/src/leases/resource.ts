@@ -1,4 +1,5 @@
 import { defineResource } from '../kit/resource.ts'
+import { leaseAgenda } from './agenda.ts'
 import { leaseFields, leaseRollups } from './fields.ts'
 import { leaseMeanings } from './meanings.ts'
 import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
@@ -14,6 +15,7 @@ export const lease = defineResource({
   rollups: leaseRollups,
   lifecycle: leaseLifecycle,
   meanings: leaseMeanings,
+  agenda: leaseAgenda,
   check: checkLease,
   derive: deriveLease,
 })

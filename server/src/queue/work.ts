@@ -4,6 +4,7 @@ import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
+import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
@@ -33,6 +34,10 @@ export function startWork(
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('agenda', log, async (stopping) => {
+      await tendAgendas(db, log, stopping)
+      return 60 * 1_000
+    }),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       return 6 * 60 * 60 * 1_000

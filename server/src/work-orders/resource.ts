@@ -1,4 +1,5 @@
 import { defineResource } from '../kit/resource.ts'
+import { workOrderAgenda } from './agenda.ts'
 import { workOrderFields, workOrderRollups } from './fields.ts'
 import { workOrderMeanings } from './meanings.ts'
 import { checkWorkOrder, deriveWorkOrder, workOrderLifecycle } from './rules.ts'
@@ -13,6 +14,7 @@ export const workOrder = defineResource({
   rollups: workOrderRollups,
   lifecycle: workOrderLifecycle,
   meanings: workOrderMeanings,
+  agenda: workOrderAgenda,
   check: checkWorkOrder,
   derive: deriveWorkOrder,
 })
