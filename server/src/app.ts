@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
+import { eventHooks } from './events/catalogue.ts'
 import { written } from './events/wake.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
@@ -84,7 +85,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   limits(app)
   requestLog(app, log)
   errors(app)
-  openapi(app, tags)
+  openapi(app, tags, eventHooks)
   await app.register(
     async (api) => {
       for (const feature of features) await feature(api)

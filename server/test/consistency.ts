@@ -13,6 +13,7 @@ import type { Column } from '../src/kit/row.ts'
 import type { Folded } from '../src/kit/timeline.ts'
 import type { OrgDb } from '../src/kit/types.ts'
 import { resources } from '../src/resources.ts'
+import { contractFaults } from './event-schemas.ts'
 import { owner } from './grid.ts'
 
 interface Stored {
@@ -55,6 +56,7 @@ export async function checkOrganization(org_id: number, given?: Client): Promise
       ...rows.flatMap(columnFaults),
       ...rows.flatMap((row) => claimFaults(row, known.get(row.id) ?? [], ranks)),
       ...(await eventFaults(client, org_id, rows, known, ranks)),
+      ...(await contractFaults(client, db, org_id)),
       ...(await transactionFaults(client, org_id)),
       ...(await keyFaults(client, org_id, rows)),
       ...(await orphans(client, org_id, new Set(ids))),

@@ -1,11 +1,13 @@
 /** Every type of event: what it means, the form of its payload, an example. */
 import { jobEvents } from '../sdis/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
+import type { Hook } from '../http/openapi-document.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import type { EventDeclaration } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { componentName, rowSchema } from '../kit/schemas.ts'
 import { resources } from '../resources.ts'
+import { matchesType } from './feed.ts'
 import { SCHEMA_VERSION } from './payload.ts'
 import { platformEvents } from './platform.ts'
 import { eventSchema, objectLinkSchema } from './schemas.ts'
@@ -31,6 +33,11 @@ const byType = new Map(catalogue.map((entry) => [entry.type, entry]))
 
 export function eventType(type: string): EventType | undefined {
   return byType.get(type)
+}
+
+/** Those of the patterns that no type fits. */
+export function unknownPatterns(patterns: readonly string[]): string[] {
+  return patterns.filter((pattern) => !catalogue.some(({ type }) => matchesType([pattern], type)))
 }
 
 function ofResource(resource: Resource): EventDeclaration[] {
@@ -79,6 +86,16 @@ function payloadSchema({ type, description, object }: EventDeclaration): JsonSch
   }
 }
 
+/** The requests that webhooks get, for the OpenAPI document. */
+export const eventHooks: readonly Hook[] = catalogue.map(
+  ({ type, title, description, payload }) => ({
+    name: type,
+    summary: title,
+    description,
+    body: payload,
+  }),
+)
+
 /** A payload of the type, made of the examples of single fields. */
 export function exampleEvent({ type, object_type, object }: EventType): Row {
   const event = exampleOf(eventSchema) as Row
@@ -105,7 +122,8 @@ function exampleOf(schema: JsonSchema): unknown {
   if (examples) return examples[0]
   if (values) return values[0]
   if (anyOf) return exampleOf(anyOf[0] as JsonSchema)
-  switch ([type].flat()[0]) {
+  const [kind = 'null'] = [type ?? []].flat()
+  switch (kind) {
     case 'object':
       return Object.fromEntries(
         Object.entries(properties).map(([name, part]) => [name, exampleOf(part)]),

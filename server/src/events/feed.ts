@@ -63,12 +63,13 @@ export function patternSql(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => pattern.replace(/[\\%_]/g, '\\$&').replace(/\*$/, '%'))
 }
 
-const COLUMNS = `e.org_id, t.first_seq + e.n as seq, e.tx_id, e.n, e.at, e.type, e.object_type, e.object_id, e.operation, e.version,
+/** For reads of their own of `tx t` and `event e`, with the organization as $1; rows pass `feedEvent`. */
+export const FEED_COLUMNS = `e.org_id, t.first_seq + e.n as seq, e.tx_id, e.n, e.at, e.type, e.object_type, e.object_id, e.operation, e.version,
   e.changed, e.previous, e.about, e.body, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id,
   (select o.environment from organization o where o.org_id = $1 and o.id = $1) as environment`
 
 /** As the database gives it: bigints are text. */
-type FeedRow = Omit<FeedEvent, BigintName | 'job_id'> &
+export type FeedRow = Omit<FeedEvent, BigintName | 'job_id'> &
   Record<BigintName, string> & { job_id: string | null }
 
 type BigintName = 'org_id' | 'seq' | 'tx_id' | 'object_id'
@@ -88,7 +89,7 @@ export async function eventsAfter(
   const { object_id = null, since = null, until = null } = filter
   const rows = await db.query<FeedRow>(
     org_id,
-    `select ${COLUMNS}
+    `select ${FEED_COLUMNS}
      from tx t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
      where t.org_id = $1
        and t.first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
@@ -119,7 +120,7 @@ export async function findEvents(
   const places = ids.map((id) => idDigits('evt', id)).filter((place) => place !== null)
   const rows = await db.query<FeedRow>(
     org_id,
-    `select ${COLUMNS}
+    `select ${FEED_COLUMNS}
      from unnest($2::bigint[], $3::integer[]) as i(tx_id, n)
      join tx t on t.org_id = $1 and t.tx_id = i.tx_id and t.first_seq is not null
      join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.n = i.n and e.at = t.at
@@ -133,7 +134,7 @@ export async function findEvents(
   return rows.map(feedEvent)
 }
 
-function feedEvent(row: FeedRow): FeedEvent {
+export function feedEvent(row: FeedRow): FeedEvent {
   return {
     ...row,
     org_id: Number(row.org_id),
