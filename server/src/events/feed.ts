@@ -75,8 +75,9 @@ export type FeedRow = Omit<FeedEvent, BigintName | 'job_id'> &
 type BigintName = 'org_id' | 'seq' | 'tx_id' | 'object_id'
 
 /**
- * Events numbered above `after`, at most `limit`, of the types that fit `patterns`. Only transactions that the sequencer has placed are seen, so none that
- * was still open is passed by. The inner bound finds the transaction the position lies in, so a page costs what it shows.
+ * Events numbered above `after`, at most `limit`, of the types that fit `patterns`. Only transactions that the sequencer has
+ * placed are seen, so none that was still open is passed by. The inner bound finds the transaction the position lies in,
+ * and as every one has an event, no more are needed than events are: a page costs what it shows.
  */
 export async function eventsAfter(
   db: OrgDb,
@@ -87,16 +88,19 @@ export async function eventsAfter(
   filter: FeedFilter = {},
 ): Promise<FeedEvent[]> {
   const { object_id = null, since = null, until = null } = filter
+  const transactions = patterns === null && object_id === null ? limit + 1 : null
   const rows = await db.query<FeedRow>(
     org_id,
     `select ${FEED_COLUMNS}
-     from tx t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
-     where t.org_id = $1
-       and t.first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
-       and t.first_seq + e.n > $2 and ($3::text[] is null or e.type like any($3)) and ($4::bigint is null or e.object_id = $4)
-       and ($5::timestamptz is null or t.at >= $5) and ($6::timestamptz is null or t.at < $6)
+     from (
+       select * from tx where org_id = $1 and events > 0
+         and first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
+         and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
+       order by first_seq limit $8
+     ) t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
+     where t.first_seq + e.n > $2 and ($3::text[] is null or e.type like any($3)) and ($4::bigint is null or e.object_id = $4)
      order by t.first_seq, e.n limit $7`,
-    [org_id, after, patterns && patternSql(patterns), object_id, since, until, limit],
+    [org_id, after, patterns && patternSql(patterns), object_id, since, until, limit, transactions],
   )
   return rows.map(feedEvent)
 }
