@@ -4,6 +4,7 @@ import { eventsOf, payloadsOf } from '../../test/feed.ts'
 import { grid, newOrganization, owner } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { leaseParents, portfolio, samples } from '../../test/samples.ts'
+import { Db } from '../db/db.ts'
 import type { Row } from '../kit/resource.ts'
 import { bareStore } from '../organizations/service.ts'
 import { organizationsDue } from './queries.ts'
@@ -230,6 +231,45 @@ it('several workers at once do each thing once', async () => {
   })
   expect(problems).toEqual([])
   expect(await checkOrganization(client.org_id)).toEqual([])
+})
+
+it('a worker that is cut off at any point leaves nothing out and tells nothing twice', async () => {
+  const client = await newOrganization()
+  for (let i = 0; i < 6; i++) {
+    await newLease(client, 'executed', { commencement_date: '2026-07-01' })
+    await newLease(client, 'active', { expiration_date: '2026-07-31' })
+  }
+  const { org_id } = client
+  const { db } = await grid()
+  const direct = await owner()
+  const now = new Date('2026-07-01T12:00:00Z')
+  for (let cut_ms = 0; cut_ms < 60; cut_ms += 5) {
+    const own = new Db(
+      { ...db.config, application_name: `cut ${org_id}` },
+      { pipelined: 1, pooled: 2 },
+    )
+    const work = tendAgenda(bareStore(own), { org_id, time_zone: 'UTC' }, now, () => {})
+    const ended = work.catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, cut_ms))
+    await direct.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1',
+      [`cut ${org_id}`],
+    )
+    await ended
+    await own.close()
+  }
+  await direct.end()
+  // A change that another write came before is tried again a minute later.
+  await tend(client, '2026-07-01T12:02:00Z')
+  const types = (await told(client)).map((one) => (Array.isArray(one) ? one[0] : one))
+  const counts = Map.groupBy(types, (type) => type)
+  expect(Object.fromEntries([...counts].map(([type, all]) => [type, all.length]))).toEqual({
+    'lease.updated': 6,
+    'lease.status_changed': 6,
+    'lease.commenced': 6,
+    'lease.expiring': 6,
+  })
+  expect(await checkOrganization(org_id)).toEqual([])
 })
 
 it('a change that was written before its worker died is not written again', async () => {
