@@ -6,6 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
+import { eventHooks } from './events/catalogue.ts'
+import { written } from './events/wake.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
 import { errors, unreadable } from './http/errors.ts'
@@ -75,11 +77,15 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     reply.header('x-request-id', request.id)
     done()
   })
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.method !== 'GET' && reply.statusCode < 300) written.wake()
+    done()
+  })
   auth(app, keys)
   limits(app)
   requestLog(app, log)
   errors(app)
-  openapi(app, tags)
+  openapi(app, tags, eventHooks)
   await app.register(
     async (api) => {
       for (const feature of features) await feature(api)

@@ -28,6 +28,8 @@ export const ORG_TABLES = [
   'request_log',
   'job_chunk',
   'job_error',
+  'agenda',
+  'agenda_scan',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -61,5 +63,9 @@ export const DEFINER_FUNCTIONS: Readonly<
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
+  organizations_due: {
+    owner: 'system',
+    why: 'finds the organizations in which something happens by itself',
+  },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

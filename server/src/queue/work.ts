@@ -3,6 +3,8 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
+import { never, placed, written } from '../events/wake.ts'
+import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
@@ -13,6 +15,9 @@ import { takeJob } from '../sdis/work.ts'
  * @returns how long to wait before the next, in milliseconds.
  */
 type Step = (stopping: AbortSignal) => Promise<number>
+
+const PLACING_BUSY_MS = 25
+const PLACING_IDLE_MS = 250
 
 const FAILED_FIRST_MS = 1_000
 const FAILED_MAX_MS = 60_000
@@ -27,8 +32,12 @@ export function startWork(
   const storage = storageOf(config)
   const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
-    loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
+    loop('sequencer', log, (stopping) => sequence(db, stopping)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('agenda', log, async (stopping) => {
+      await tendAgendas(db, log, stopping)
+      return 60 * 1_000
+    }),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       return 6 * 60 * 60 * 1_000
@@ -68,7 +77,7 @@ export function loop(
         wait = Math.min(FAILED_FIRST_MS * 2 ** failures++, FAILED_MAX_MS)
         log(`${name} failed, trying again in ${wait / 1_000} s: ${(error as Error).message}`)
       }
-      await sleep(wait, stopping.signal)
+      await never.asleep(wait, stopping.signal)
     }
   }
   const done = run()
@@ -78,19 +87,18 @@ export function loop(
   }
 }
 
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
+/**
+ * Places what has committed. While there is something, pauses gather more for the next statement; otherwise a request's
+ * write is placed at once, and one of another process when it is looked for.
+ */
+async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
+  const seen = written.count
+  if ((await placeTransactions(db)) > 0) {
+    placed.wake()
+    return PLACING_BUSY_MS
+  }
+  await written.asleep(PLACING_IDLE_MS, stopping, seen)
+  return 0
 }
 
 /** Numbers the events of transactions that have committed. @returns how many transactions were placed. */

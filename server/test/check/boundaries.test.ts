@@ -34,6 +34,11 @@ const NAMED_PUBLIC = [
   'documents/spool.ts',
   'documents/storage.ts',
   'documents/upload.ts',
+  // The feed of events, what they mean, and when it has grown.
+  'events/catalogue.ts',
+  'events/feed.ts',
+  'events/payload.ts',
+  'events/wake.ts',
   // The times to keep, which the demo portfolio plans by.
   'work-orders/rules.ts',
 ]
@@ -98,11 +103,12 @@ describe('imports', () => {
 const SQL_FILES = [
   /^db\//, // the database itself
   /^queue\//, // claiming and sequencing
-  /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency)\.ts$/, // reads, facts and the one write door
+  /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency|record)\.ts$/, // reads, facts and the one write door
   /^http\/(auth|request-log)\.ts$/, // one statement each, before an organization is known
   /\/(queries|rollups)\.ts$/, // what the generic store cannot express
   /\/[a-z-]+-(queries|rollups)\.ts$/,
   /^keys\/service\.ts$/,
+  /^events\/feed\.ts$/, // the feed that everyone reads
   /^sdis\/(jobs|run|service|work)\.ts$/, // a job's own rows, beside the step that changes them
   /^demo\/(seed|summary)\.ts$/, // counts of what was made
   /^grid\/objects\.ts$/, // one look-up of what refers to an object
