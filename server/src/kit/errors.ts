@@ -6,6 +6,8 @@ export interface Issue {
   message: string
   allowed?: readonly string[]
   suggestion?: string
+  /** The object that stands in the way. */
+  other_id?: string
 }
 
 /** Every error code a caller can meet: status, title, and what to do about it. Codes are stable. */

@@ -1,6 +1,7 @@
 import { datetime, freeForm, integer, list, object, text, texts } from './field.ts'
 import type { Field, Fields } from './field.ts'
 import type { Issue } from './errors.ts'
+import type { Needs } from './needs.ts'
 
 /** A row as clients see it: every declared field is present, null when unknown. Values are JSON values. */
 export type Row = { [field: string]: unknown }
@@ -59,6 +60,8 @@ export interface Resource {
   check: (row: Row, before: Row | null) => Issue[]
   /** Values computed from the same row (load factor, term in months). Pure; written with the row. */
   derive: (row: Row) => Row
+  /** What must hold of the objects its rows name, beyond that they exist. */
+  needs: Needs | null
   /** Types of the objects its fields refer to. */
   targets: readonly string[]
   /** Names of the fields that `derive` sets; they are no claims of a source. */
@@ -79,6 +82,7 @@ export function defineResource<const F extends Fields>(definition: {
   rollups?: Fields
   check?: (row: RowOf<F>, before: RowOf<F> | null) => Issue[]
   derive?: (row: RowOf<F>) => Partial<RowOf<F>>
+  needs?: Needs
 }): Resource & { fields: F } {
   const {
     lifecycle = null,
@@ -86,6 +90,7 @@ export function defineResource<const F extends Fields>(definition: {
     rollups = {},
     check = () => [],
     derive = () => ({}),
+    needs = null,
   } = definition
   return {
     ...definition,
@@ -94,6 +99,7 @@ export function defineResource<const F extends Fields>(definition: {
     lifecycle,
     sort,
     rollups,
+    needs,
     // The kit handles every resource through the erased row; the declaration keeps its own types.
     check: check as unknown as Resource['check'],
     derive: derive as unknown as Resource['derive'],

@@ -1,5 +1,6 @@
 import { defineResource } from '../kit/resource.ts'
 import { leaseFields, leaseRollups } from './fields.ts'
+import { leaseNeeds } from './let-queries.ts'
 import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
 
 export const lease = defineResource({
@@ -14,4 +15,5 @@ export const lease = defineResource({
   lifecycle: leaseLifecycle,
   check: checkLease,
   derive: deriveLease,
+  needs: leaseNeeds,
 })

@@ -1,4 +1,5 @@
 import { defineResource } from '../kit/resource.ts'
+import { placeKinds, placeNeeds } from '../places.ts'
 import { workOrderFields, workOrderRollups } from './fields.ts'
 import { checkWorkOrder, deriveWorkOrder, workOrderLifecycle } from './rules.ts'
 
@@ -13,4 +14,13 @@ export const workOrder = defineResource({
   lifecycle: workOrderLifecycle,
   check: checkWorkOrder,
   derive: deriveWorkOrder,
+  needs: {
+    kinds: placeKinds,
+    of: (row) =>
+      placeNeeds(row, [
+        ['building', row['building_id'], 'building_id'],
+        ['floor', row['floor_id'], 'floor_id', row['building_id']],
+        ['space', row['space_id'], 'space_id', row['building_id']],
+      ]),
+  },
 })
