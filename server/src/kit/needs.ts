@@ -119,15 +119,18 @@ export function refusal(
   written: Pick<Written, 'missing' | 'unmet'>,
 ): Error | null {
   const missing = new Set(written.missing.map(({ target, id }) => `${target} ${id}`))
-  const issues: Issue[] = needed.references
-    .filter(({ target, id }) => missing.has(`${target} ${id}`))
-    .map(({ field, text, target }) => ({
-      field,
-      code: 'not_found',
-      message: `no ${target.replaceAll('_', ' ')} has the id ${text}`,
-    }))
-  for (const { n, other } of written.unmet)
-    if (needs) issues.push(issueOf(needs, needed.needs[n] as Need, other))
+  const absent = needed.references.filter(({ target, id }) => missing.has(`${target} ${id}`))
+  const issues: Issue[] = absent.map(({ field, text, target }) => ({
+    field,
+    code: 'not_found',
+    message: `no ${target.replaceAll('_', ' ')} has the id ${text}`,
+  }))
+  for (const { n, other } of written.unmet) {
+    const need = needed.needs[n] as Need
+    // Nothing lies in what does not exist; that it does not is said already.
+    const follows = absent.some(({ text }) => Object.values(need.args).includes(text))
+    if (needs && !follows) issues.push(issueOf(needs, need, other))
+  }
   return issues.length > 0 ? invalid(issues) : null
 }
 
