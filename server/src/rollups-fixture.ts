@@ -201,7 +201,12 @@ function furtherLeases({ mitte, building, space }: Ground): Record<string, Row> 
       premises: [{ building_id: building.c }],
       rent_schedule: [base(-400, null, { amount_annual: '100000' })],
     },
-    terminated: { status: 'terminated', terminated_date: day(-3), rentable_area: 1 },
+    terminated: {
+      status: 'terminated',
+      terminated_date: day(-3),
+      status_reason: 'Ended by agreement.',
+      rentable_area: 1,
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { grid, newOrganization } from '../test/grid.ts'
+import { grid, newClient, newOrganization } from '../test/grid.ts'
 import { samples } from '../test/samples.ts'
 import { rollups } from './features.ts'
 import { civilDate } from './kit/query.ts'
@@ -279,7 +279,9 @@ describe('rollups at the edges', () => {
   })
 
   test('today is the day at the property: it has begun in Kiritimati, not yet in Pago Pago', async () => {
-    const client = await newOrganization()
+    const { org_id, organization_id, patch } = await newOrganization()
+    await patch(`/organizations/${organization_id}`, { time_zone: 'Pacific/Kiritimati' })
+    const client = await newClient(org_id)
     const commencement_date = civilDate(Date.now(), 'Pacific/Kiritimati')
     const tenant = await make(client, '/parties', samples.party())
     const timings: unknown[] = []

@@ -198,6 +198,34 @@ describe('a status', () => {
   })
 })
 
+describe('what is over for good', () => {
+  const refused = (...fields: string[]): string[] => fields.map((f) => `${f} read_only_state`)
+
+  it('a void lease: only labels and keys of other systems change', async () => {
+    const id = await newLease()
+    const voided = { status: 'void', status_reason: 'Given up.', name: 'Suite 12' }
+    expect((await client.patch(`/leases/${id}`, voided)).status).toBe(200)
+    const answer = await client.patch(`/leases/${id}`, { name: 'Suite 13', rentable_area: 1 })
+    expect([answer.status, codes(answer)]).toEqual([422, refused('name', 'rentable_area')])
+    const labels = { tags: ['old'], external_ids: [{ system: 'erp', id: `void-${id}` }] }
+    const kept = await client.patch(`/leases/${id}`, { ...labels, name: 'Suite 12' })
+    expect(kept).toMatchObject({ status: 200, body: { tags: ['old'], version: 3 } })
+  })
+
+  it.each(['closed', 'cancelled'])('a work order that is %s', async (status) => {
+    const { property_id } = parents
+    const { body } = await client.post('/work_orders', samples.work_order(property_id))
+    const path = `/work_orders/${body.id}`
+    expect((await client.patch(path, { status, assigned_to: 'Luis' })).status).toBe(200)
+    const answer = await client.patch(path, { assigned_to: 'Ana', title: body.title })
+    expect([answer.status, codes(answer)]).toEqual([422, refused('assigned_to')])
+    const said = { tags: ['x'], comments: [{ body: 'Still fine.' }], rating: 5 }
+    expect((await client.patch(path, said)).body).toMatchObject({ ...said, assigned_to: 'Luis' })
+    const back = await client.patch(path, { status: 'new' })
+    expect(back).toMatchObject({ status: 422, body: { code: 'invalid_transition' } })
+  })
+})
+
 describe('a secret that was taken in', () => {
   it('is kept nowhere, but for its last four characters', async () => {
     const secret = '36-4019274'

@@ -5,7 +5,7 @@ import type { Field } from './field.ts'
 import { publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
-import { emptyValue, normalise } from './row.ts'
+import { emptyValue, normalise, sameValue } from './row.ts'
 import { validate } from './validate.ts'
 import type { WriteRequest } from './write.ts'
 
@@ -89,7 +89,7 @@ export function patched(
   resource: Resource,
   before: Row,
   patch: Row,
-  extra: Row,
+  { extra = {}, today = null }: { extra?: Row; today?: string | null },
   request: WriteRequest,
   at: Date,
 ): Row {
@@ -101,6 +101,7 @@ export function patched(
   }
   const issues = [
     ...transitionIssues(resource, before, after),
+    ...finalIssues(resource, before, after, Object.keys(patch)),
     ...wholeIssues(resource, after, patch),
   ]
   const { lifecycle } = resource
@@ -118,7 +119,7 @@ export function patched(
     if ('status_changed_at' in after) after['status_changed_at'] = at.toISOString()
   }
   derive(resource, after, patch)
-  issues.push(...resource.check(after, before))
+  issues.push(...resource.check(after, before, today))
   if (issues.length > 0) throw invalid(issues)
   return after
 }
@@ -132,6 +133,28 @@ function transitionIssues(resource: Resource, before: Row, after: Row): Issue[] 
   if (from === to || allowed.includes(to)) return []
   const message = `cannot change from ${from} to ${to}`
   return [{ field: lifecycle.field, code: 'invalid_transition', message, allowed }]
+}
+
+/** What may change whatever state an object is in. */
+const ALWAYS_EDITABLE = ['tags', 'external_ids', 'ext']
+
+/** What is over for good stays as it was, but for what is said about it. */
+function finalIssues(
+  { lifecycle }: Resource,
+  before: Row,
+  after: Row,
+  names: readonly string[],
+): Issue[] {
+  const state = String(lifecycle && before[lifecycle.field])
+  if (!lifecycle?.final.includes(state)) return []
+  const editable = [lifecycle.field, ...ALWAYS_EDITABLE, ...(lifecycle.editable ?? [])]
+  return names
+    .filter((name) => !editable.includes(name) && !sameValue(after[name], before[name]))
+    .map((field) => ({
+      field,
+      code: 'read_only_state',
+      message: `cannot be changed once the ${lifecycle.field} is ${state}`,
+    }))
 }
 
 /** Fields required on create may not be cleared; objects merged from parts must be whole. */

@@ -31,6 +31,9 @@ export interface Lifecycle {
   field: string
   initial: string
   transitions: Readonly<Record<string, readonly string[]>>
+  /** States that are over for good: only labels, keys of other systems and the fields in `editable` may change then. */
+  final: readonly string[]
+  editable?: readonly string[]
 }
 
 /**
@@ -56,8 +59,11 @@ export interface Resource {
   lifecycle: Lifecycle | null
   /** Sort used when the caller names none, e.g. `-level_number`; `id` is always appended. */
   sort: string
-  /** Rules over several fields. Pure; `before` is null on create. */
-  check: (row: Row, before: Row | null) => Issue[]
+  /**
+   * Rules over several fields. Pure; `before` is null on create; `today` is left out where the past is told, which was right
+   * on its day.
+   */
+  check: (row: Row, before: Row | null, today?: string | null) => Issue[]
   /** Values computed from the same row (load factor, term in months). Pure; written with the row. */
   derive: (row: Row) => Row
   /** What must hold of the objects its rows name, beyond that they exist. */
@@ -80,7 +86,7 @@ export function defineResource<const F extends Fields>(definition: {
   lifecycle?: Lifecycle
   sort?: string
   rollups?: Fields
-  check?: (row: RowOf<F>, before: RowOf<F> | null) => Issue[]
+  check?: (row: RowOf<F>, before: RowOf<F> | null, today?: string | null) => Issue[]
   derive?: (row: RowOf<F>) => Partial<RowOf<F>>
   needs?: Needs
 }): Resource & { fields: F } {

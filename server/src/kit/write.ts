@@ -13,6 +13,7 @@ import { publicId } from './ids.ts'
 import { locksOf, neededBy, NOTHING, refusal } from './needs.ts'
 import type { Needed } from './needs.ts'
 import { allFields, writableFields } from './resource.ts'
+import { civilDate } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { changedFacts, changedFields, render, sameValue } from './row.ts'
 import { get, parseBody, refuseWhenUsed, usesOf } from './store.ts'
@@ -116,7 +117,8 @@ export async function create(
   const at = new Date()
   const [id = 0] = fixed.id === undefined ? await store.db.ids(1) : [fixed.id]
   const row = newRow(resource, request, id, at, { ...input, ...fixed.extra })
-  const issues = [...wholeIssues(resource, row), ...resource.check(row, null)]
+  const today = todayOf(request, at)
+  const issues = [...wholeIssues(resource, row), ...resource.check(row, null, today)]
   if (issues.length > 0) throw invalid(issues)
   const change: Change = {
     id,
@@ -131,6 +133,12 @@ export async function create(
   }
   const needed = neededBy(resource, row, null)
   return await passDoor(store, resource, request, change, at, needed, 201)
+}
+
+/** The day in the time zone of the organization; null when the write is not for one. */
+function todayOf({ defaults }: WriteRequest, at: Date): string | null {
+  const zone = defaults['time_zone']
+  return typeof zone === 'string' ? civilDate(at.getTime(), zone) : null
 }
 
 /** Path of an object below the base URL. */
@@ -156,7 +164,14 @@ export async function update(
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
     const before = parseBody(stored.body)
     const at = timeAfter(before)
-    const after = patched(resource, before, patch, extra, request, at)
+    const after = patched(
+      resource,
+      before,
+      patch,
+      { extra, today: todayOf(request, at) },
+      request,
+      at,
+    )
     const facts = changedFacts(resource, after, before)
     const unchanged = Object.keys(after).every((name) => sameValue(after[name], before[name]))
     if (unchanged)

@@ -122,10 +122,14 @@ const identity = {
     'What kind of contract it is: from the owner directly, a sublease, a licence, ...',
     { example: 'direct', required: true },
   ),
-  status: choice(LEASE_STATUSES, 'Where the lease stands between draft and end.', {
-    example: 'active',
-    initial: 'draft',
-  }),
+  status: choice(
+    LEASE_STATUSES,
+    'Where the lease stands between draft and end. It may be created in any status but superseded and void: active once its commencement_date has come, expired and holdover once its expiration_date has passed, terminated with terminated_date and status_reason. A void lease keeps its fields.',
+    {
+      example: 'active',
+      initial: 'draft',
+    },
+  ),
   status_reason: longText('Why the lease has its status; required when it is terminated.', {
     example: 'Tenant used its termination option.',
   }),

@@ -218,10 +218,14 @@ const subject = {
 } satisfies Fields
 
 const progress = {
-  status: choice(WORK_ORDER_STATUSES, 'How far the work is.', {
-    example: 'in_progress',
-    initial: 'new',
-  }),
+  status: choice(
+    WORK_ORDER_STATUSES,
+    'How far the work is. Once it is closed or cancelled only comments, rating, feedback, tags and external_ids change.',
+    {
+      example: 'in_progress',
+      initial: 'new',
+    },
+  ),
   status_reason: longText('Why the work order has its status, such as what it waits for.', {
     example: 'Waiting for a part.',
   }),
