@@ -137,7 +137,7 @@ describe('rollups of a portfolio', () => {
       multi_space: ['current', '360000.00', '30000.00', '24.0000'],
       metric: ['current', '37161.22', '3096.77', '100.0000'],
       month_to_month: ['current', '12000.00', '1000.00', '6.0000'],
-      holdover: ['current', '300000.00', '25000.00', '15.0000'],
+      holdover: ['current', '300000.00', '25000.01', '15.0000'],
       committed: ['future', null, null, null],
       successor: ['future', null, null, null],
       expired: ['past', null, null, null],

@@ -84,6 +84,14 @@ function derive(resource: Resource, row: Row, input: Row): Row {
   return row
 }
 
+/** Completes the fields among `names` that a client may give in part. */
+export function fillIn(resource: Resource, row: Row, names: readonly string[]): void {
+  for (const name of names) {
+    const fill = Object.hasOwn(resource.fills, name) ? resource.fills[name] : undefined
+    if (fill) row[name] = normalise(resource.fields[name] as Field, fill(row))
+  }
+}
+
 /** The row after a patch, checked: merged, in stored form, its status moved only along the lifecycle. */
 export function patched(
   resource: Resource,
@@ -118,6 +126,7 @@ export function patched(
       after['status_history'] = [...(before['status_history'] as Row[]), entry]
     if ('status_changed_at' in after) after['status_changed_at'] = at.toISOString()
   }
+  fillIn(resource, after, Object.keys(patch))
   derive(resource, after, patch)
   issues.push(...resource.check(after, before, today))
   if (issues.length > 0) throw invalid(issues)

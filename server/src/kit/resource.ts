@@ -66,6 +66,11 @@ export interface Resource {
   check: (row: Row, before: Row | null, today?: string | null) => Issue[]
   /** Values computed from the same row (load factor, term in months). Pure; written with the row. */
   derive: (row: Row) => Row
+  /**
+   * Fields that a request may give in part, each with its whole value: done once, for what a client sends. What sources
+   * claim stays as they state it.
+   */
+  fills: Readonly<Record<string, (row: Row) => unknown>>
   /** What must hold of the objects its rows name, beyond that they exist. */
   needs: Needs | null
   /** Types of the objects its fields refer to. */
@@ -88,6 +93,7 @@ export function defineResource<const F extends Fields>(definition: {
   rollups?: Fields
   check?: (row: RowOf<F>, before: RowOf<F> | null, today?: string | null) => Issue[]
   derive?: (row: RowOf<F>) => Partial<RowOf<F>>
+  fills?: { [K in keyof F]?: (row: RowOf<F>) => unknown }
   needs?: Needs
 }): Resource & { fields: F } {
   const {
@@ -96,6 +102,7 @@ export function defineResource<const F extends Fields>(definition: {
     rollups = {},
     check = () => [],
     derive = () => ({}),
+    fills = {},
     needs = null,
   } = definition
   return {
@@ -105,6 +112,7 @@ export function defineResource<const F extends Fields>(definition: {
     lifecycle,
     sort,
     rollups,
+    fills,
     needs,
     // The kit handles every resource through the erased row; the declaration keeps its own types.
     check: check as unknown as Resource['check'],

@@ -1,6 +1,6 @@
 /** Creates, changes and deletes of one object: from a request's body to the door and back. */
 import { DatabaseError } from 'pg'
-import { newRow, patched, wholeIssues } from './apply.ts'
+import { fillIn, newRow, patched, wholeIssues } from './apply.ts'
 import { holdStatement, lockStatement, readWritten, writeStatement } from './door.ts'
 import type { Change, ExternalId, IdempotencyRecord, WriteContext, Written } from './door.ts'
 import { ApiError, invalid } from './errors.ts'
@@ -117,6 +117,7 @@ export async function create(
   const at = new Date()
   const [id = 0] = fixed.id === undefined ? await store.db.ids(1) : [fixed.id]
   const row = newRow(resource, request, id, at, { ...input, ...fixed.extra })
+  fillIn(resource, row, Object.keys(input))
   const today = todayOf(request, at)
   const issues = [...wholeIssues(resource, row), ...resource.check(row, null, today)]
   if (issues.length > 0) throw invalid(issues)

@@ -1,6 +1,7 @@
 import { defineResource } from '../kit/resource.ts'
 import { leaseFields, leaseRollups } from './fields.ts'
 import { leaseNeeds } from './let-queries.ts'
+import { filledSchedule } from './rent-forms.ts'
 import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
 
 export const lease = defineResource({
@@ -15,5 +16,6 @@ export const lease = defineResource({
   lifecycle: leaseLifecycle,
   check: checkLease,
   derive: deriveLease,
+  fills: { rent_schedule: filledSchedule },
   needs: leaseNeeds,
 })

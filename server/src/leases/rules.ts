@@ -4,12 +4,14 @@ import type { Values } from '../kit/checks.ts'
 import { parseDecimal, sumMoney } from '../kit/decimal.ts'
 import type { Issue } from '../kit/errors.ts'
 import type { Lifecycle, RowOf } from '../kit/resource.ts'
+import { sameValue } from '../kit/row.ts'
 import type { ItemOf } from '../kit/vocabulary.ts'
 import { LEASE_STATUSES } from './fields.ts'
 import type { leaseFields } from './fields.ts'
 import type { premisesFields, termFields } from './parts.ts'
 import { findGaps, findOverlaps } from './periods.ts'
 import type { Period } from './periods.ts'
+import { checkForms } from './rent-forms.ts'
 import type {
   concessionFields,
   depositFields,
@@ -56,6 +58,7 @@ export function checkLease(
     ...checkPremises(list<Premises>(row.premises)),
     ...checkTerms(list<ItemOf<typeof termFields>>(row.terms)),
     ...checkRentSchedule(list<RentStep>(row.rent_schedule)),
+    ...(sameValue(row.rent_schedule, before?.rent_schedule) ? [] : checkForms(row)),
     ...checkParts(row),
     ...checkDeposits(list<ItemOf<typeof depositFields>>(row.security_deposits)),
     ...checkSalesAndConcessions(row),
