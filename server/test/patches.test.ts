@@ -198,6 +198,41 @@ describe('a status', () => {
   })
 })
 
+describe('an area', () => {
+  it.each([
+    [8600.25, 201],
+    [999_999_999.99, 201],
+    [0.29, 201],
+    [8600.255, 422],
+  ])('of %s', async (rentable_area, status) => {
+    const body = samples.lease(parents.property_id, parents.tenant_party_id)
+    const answer = await client.post('/leases', { ...body, rentable_area })
+    expect(answer.status).toBe(status)
+    if (status === 201) expect(answer.body.rentable_area).toBe(rentable_area)
+    else expect(codes(answer)).toEqual(['rentable_area too_many_decimals'])
+  })
+})
+
+describe('a body', () => {
+  it('that is a list is named as such', async () => {
+    const answer = await client.post('/leases', [])
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { detail: 'body: must be object', errors: [{ field: 'body', pointer: '' }] },
+    })
+  })
+
+  it('in another type is told the types there are', async () => {
+    const type = { 'content-type': 'text/csv' }
+    const json = 'Send the body as application/json'
+    const made = await client.post('/leases', 'a,b', type)
+    expect(made.body).toMatchObject({ status: 415, detail: `${json}, not as text/csv.` })
+    const id = await newLease()
+    const changed = await client.patch(`/leases/${id}`, 'a,b', type)
+    expect(changed.body.detail).toBe(`${json} or application/merge-patch+json, not as text/csv.`)
+  })
+})
+
 describe('what is over for good', () => {
   const refused = (...fields: string[]): string[] => fields.map((f) => `${f} read_only_state`)
 
