@@ -115,15 +115,16 @@ export function patched(
   const { lifecycle } = resource
   if (lifecycle && after[lifecycle.field] !== before[lifecycle.field]) {
     const by = { type: request.actor.type, id: request.actor.id }
+    // Moves on the way there are given by those who tell of the past; clients cannot write them.
+    const moves = (after['status_history'] ?? []) as Row[]
     const entry = {
-      from: before[lifecycle.field],
+      from: patch['status_history'] ? moves.at(-1)?.['to'] : before[lifecycle.field],
       to: after[lifecycle.field],
       at: at.toISOString(),
       by,
       reason: after['status_reason'] ?? null,
     }
-    if ('status_history' in after)
-      after['status_history'] = [...(before['status_history'] as Row[]), entry]
+    if ('status_history' in after) after['status_history'] = [...moves, entry]
     if ('status_changed_at' in after) after['status_changed_at'] = at.toISOString()
   }
   fillIn(resource, after, Object.keys(patch))
