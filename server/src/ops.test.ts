@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { grid, newOrganization } from '../test/grid.ts'
 import { buildApp } from './app.ts'
 import { readConfig } from './config.ts'
@@ -87,6 +87,34 @@ describe('health', () => {
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({ code: 'unavailable', status: 503 })
     await lonely.close()
+  })
+
+  it('logs that the database is gone, and that it is back, once each', async () => {
+    const changing = { flyControl: async () => [] } as unknown as Db
+    const watched = await buildApp(config, changing)
+    const lines: string[] = []
+    for (const level of ['error', 'warn'] as const)
+      vi.spyOn(watched.log, level).mockImplementation(
+        (line: unknown) => void lines.push(String(line)),
+      )
+    const answers: number[] = []
+    for (const answers_now of [true, false, false, false, true, true]) {
+      changing.flyControl = async () => (answers_now ? [] : await Promise.reject(new Error('gone')))
+      answers.push((await watched.inject('/health/ready')).statusCode)
+    }
+    await watched.close()
+    expect(answers).toEqual([200, 503, 503, 503, 200, 200])
+    expect(lines).toEqual([
+      'not ready: the database does not answer',
+      'ready again: the database answers',
+    ])
+  })
+
+  it('has nothing at other paths, for which no key is asked', async () => {
+    for (const path of ['/favicon.ico', '/healthy', '/apis'])
+      expect((await fromApi(path)).status, path).toBe(404)
+    for (const path of ['/api', '/api/v1', '/api/v1/nothing', '/api?x'])
+      expect((await fromApi(path)).status, path).toBe(401)
   })
 })
 

@@ -25,6 +25,7 @@ const everything = resources.flatMap((resource) => [
 ])
 
 const ajv = addFormats.default(new Ajv2020({ strict: true, allowUnionTypes: true }))
+ajv.addKeyword({ keyword: 'x-decimals', schemaType: 'number' })
 
 /** Ids of things that are no resources (yet), of any type, or given by an authority. */
 const TEXT_IDS = ['tax_id', 'equipment_id', 'charge_id', 'current_version_id', 'object_id']

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { grid, newOrganization } from '../test/grid.ts'
+import { grid, newClient, newOrganization } from '../test/grid.ts'
 import { samples } from '../test/samples.ts'
 import { rollups } from './features.ts'
 import { civilDate } from './kit/query.ts'
@@ -137,7 +137,7 @@ describe('rollups of a portfolio', () => {
       multi_space: ['current', '360000.00', '30000.00', '24.0000'],
       metric: ['current', '37161.22', '3096.77', '100.0000'],
       month_to_month: ['current', '12000.00', '1000.00', '6.0000'],
-      holdover: ['current', '300000.00', '25000.00', '15.0000'],
+      holdover: ['current', '300000.00', '25000.01', '15.0000'],
       committed: ['future', null, null, null],
       successor: ['future', null, null, null],
       expired: ['past', null, null, null],
@@ -279,7 +279,9 @@ describe('rollups at the edges', () => {
   })
 
   test('today is the day at the property: it has begun in Kiritimati, not yet in Pago Pago', async () => {
-    const client = await newOrganization()
+    const { org_id, organization_id, patch } = await newOrganization()
+    await patch(`/organizations/${organization_id}`, { time_zone: 'Pacific/Kiritimati' })
+    const client = await newClient(org_id)
     const commencement_date = civilDate(Date.now(), 'Pacific/Kiritimati')
     const tenant = await make(client, '/parties', samples.party())
     const timings: unknown[] = []

@@ -198,6 +198,69 @@ describe('a status', () => {
   })
 })
 
+describe('an area', () => {
+  it.each([
+    [8600.25, 201],
+    [999_999_999.99, 201],
+    [0.29, 201],
+    [8600.255, 422],
+  ])('of %s', async (rentable_area, status) => {
+    const body = samples.lease(parents.property_id, parents.tenant_party_id)
+    const answer = await client.post('/leases', { ...body, rentable_area })
+    expect(answer.status).toBe(status)
+    if (status === 201) expect(answer.body.rentable_area).toBe(rentable_area)
+    else expect(codes(answer)).toEqual(['rentable_area too_many_decimals'])
+  })
+})
+
+describe('a body', () => {
+  it('that is a list is named as such', async () => {
+    const answer = await client.post('/leases', [])
+    expect(answer).toMatchObject({
+      status: 422,
+      body: { detail: 'body: must be object', errors: [{ field: 'body', pointer: '' }] },
+    })
+  })
+
+  it('in another type is told the types there are', async () => {
+    const type = { 'content-type': 'text/csv' }
+    const json = 'Send the body as application/json'
+    const made = await client.post('/leases', 'a,b', type)
+    expect(made.body).toMatchObject({ status: 415, detail: `${json}, not as text/csv.` })
+    const id = await newLease()
+    const changed = await client.patch(`/leases/${id}`, 'a,b', type)
+    expect(changed.body.detail).toBe(`${json} or application/merge-patch+json, not as text/csv.`)
+  })
+})
+
+describe('what is over for good', () => {
+  const refused = (...fields: string[]): string[] => fields.map((f) => `${f} read_only_state`)
+
+  it('a void lease: only labels and keys of other systems change', async () => {
+    const id = await newLease()
+    const voided = { status: 'void', status_reason: 'Given up.', name: 'Suite 12' }
+    expect((await client.patch(`/leases/${id}`, voided)).status).toBe(200)
+    const answer = await client.patch(`/leases/${id}`, { name: 'Suite 13', rentable_area: 1 })
+    expect([answer.status, codes(answer)]).toEqual([422, refused('name', 'rentable_area')])
+    const labels = { tags: ['old'], external_ids: [{ system: 'erp', id: `void-${id}` }] }
+    const kept = await client.patch(`/leases/${id}`, { ...labels, name: 'Suite 12' })
+    expect(kept).toMatchObject({ status: 200, body: { tags: ['old'], version: 3 } })
+  })
+
+  it.each(['closed', 'cancelled'])('a work order that is %s', async (status) => {
+    const { property_id } = parents
+    const { body } = await client.post('/work_orders', samples.work_order(property_id))
+    const path = `/work_orders/${body.id}`
+    expect((await client.patch(path, { status, assigned_to: 'Luis' })).status).toBe(200)
+    const answer = await client.patch(path, { assigned_to: 'Ana', title: body.title })
+    expect([answer.status, codes(answer)]).toEqual([422, refused('assigned_to')])
+    const said = { tags: ['x'], comments: [{ body: 'Still fine.' }], rating: 5 }
+    expect((await client.patch(path, said)).body).toMatchObject({ ...said, assigned_to: 'Luis' })
+    const back = await client.patch(path, { status: 'new' })
+    expect(back).toMatchObject({ status: 422, body: { code: 'invalid_transition' } })
+  })
+})
+
 describe('a secret that was taken in', () => {
   it('is kept nowhere, but for its last four characters', async () => {
     const secret = '36-4019274'

@@ -6,6 +6,7 @@ import type { Names } from './names.ts'
 import { addressIn, personBody } from './parties.ts'
 import { MARKETS } from './places.ts'
 import type { Random } from './random.ts'
+import { OLDEST_MONTHS } from './sites.ts'
 
 /** Keys of parties that other objects refer to. */
 export const OWNER = 'pty:owner'
@@ -74,7 +75,7 @@ export function counterpartyDrafts(
   names: Names,
   random: Random,
 ): { parties: Draft[]; contacts: Draft[] } {
-  const valid_from = instantOf(calendar.base)
+  const valid_from = instantOf(addMonths(calendar.start, -OLDEST_MONTHS))
   const parties: Draft[] = []
   const contacts: Draft[] = []
   const add = (

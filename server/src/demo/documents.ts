@@ -1,10 +1,10 @@
-/** Documents of the portfolio: leases, amendments, certificates of insurance, appraisals. A few of them have a file. */
+/** Documents of the portfolio: leases, amendments, certificates of insurance, appraisals, nearly all with their file. */
 import type { Row } from '../kit/resource.ts'
 import { addDays, addMonths, earlier, instantOf, later, monthEnd, yearOf } from './calendar.ts'
 import { amendmentKey, documentKey, hasDocuments } from './document-keys.ts'
-import { areaOn } from './lease-states.ts'
 import {
   amendmentPages,
+  appraisalPages,
   certificatePages,
   estoppelPages,
   expirationClause,
@@ -14,12 +14,12 @@ import { isRunning, ref } from './model.ts'
 import type { Calendar, Draft, LeasePlan } from './model.ts'
 import { displayName } from './names.ts'
 import type { Planted } from './planted.ts'
-import type { Random } from './random.ts'
+import { Random } from './random.ts'
+import { acquiredOn } from './sites.ts'
 import type { Site } from './sites.ts'
 
-/** Documents with a file, of each kind. */
-const LEASE_FILES = 8
-const AMENDMENT_FILES = 2
+/** Share of the documents that wait for their file. */
+const AWAITED = 0.03
 /** Share of the tenants in place that have handed in a certificate of insurance. */
 const CERTIFIED = 0.8
 
@@ -32,19 +32,11 @@ export function documentDrafts(
 ): Draft[] {
   const kept = leases.filter(hasDocuments)
   const conflicts = new Map(planted.conflicts.map((conflict) => [conflict.lease, conflict]))
-  const withFile = leasesWithFile(kept, conflicts)
-  const extended = kept.filter(({ amendments: [first] }) => first?.kind === 'extension')
-  const amended = new Set(extended.filter((l) => !conflicts.has(l.key)).slice(0, AMENDMENT_FILES))
   const estoppel = kept.find(({ isCliff }) => isCliff) ?? kept[0]
   return [
     ...kept.flatMap((lease) => [
-      leaseDocument(
-        lease,
-        withFile.has(lease),
-        conflicts.get(lease.key)?.expiration_date,
-        calendar,
-      ),
-      ...amendmentDocuments(lease, amended.has(lease), calendar),
+      leaseDocument(lease, conflicts.get(lease.key)?.expiration_date, calendar),
+      ...amendmentDocuments(lease, calendar),
     ]),
     ...certificates(kept, calendar, random.fork('certificates')),
     ...(estoppel ? [estoppelDocument(estoppel, calendar)] : []),
@@ -52,17 +44,9 @@ export function documentDrafts(
   ]
 }
 
-/** The cliff, the leases whose paper contradicts the record, and the largest of the others. */
-function leasesWithFile(
-  leases: readonly LeasePlan[],
-  conflicts: ReadonlyMap<string, unknown>,
-): Set<LeasePlan> {
-  const first = leases.filter((lease) => lease.isCliff || conflicts.has(lease.key))
-  const sizes = new Map(leases.map((lease) => [lease, areaOn(lease, '9999-12-31')]))
-  const rest = leases
-    .filter((lease) => !first.includes(lease) && isRunning(lease))
-    .toSorted((a, b) => (sizes.get(b) ?? 0) - (sizes.get(a) ?? 0))
-  return new Set([...first, ...rest].slice(0, LEASE_FILES))
+/** A few papers are announced, and their files have not come in yet. */
+function isFiled(key: string): boolean {
+  return !new Random(`${key}/filed`).chance(AWAITED)
 }
 
 function linkTo(type: string, key: string, role: string): Row {
@@ -73,19 +57,14 @@ function draftOf(
   key: string,
   body: Row,
   signed: string,
-  calendar: Calendar,
+  since: string,
   pages?: readonly (readonly string[])[],
 ): Draft {
-  const draft: Draft = { key, body, valid_from: instantOf(later(signed, calendar.base)) }
+  const draft: Draft = { key, body, valid_from: instantOf(later(signed, since)) }
   return pages ? { ...draft, pages } : draft
 }
 
-function leaseDocument(
-  lease: LeasePlan,
-  hasFile: boolean,
-  otherEnd: string | undefined,
-  calendar: Calendar,
-): Draft {
+function leaseDocument(lease: LeasePlan, otherEnd: string | undefined, calendar: Calendar): Draft {
   const first = lease.terms[0]
   const signed = first?.executed ?? calendar.base
   const body: Row = {
@@ -102,8 +81,10 @@ function leaseDocument(
     confidentiality: 'confidential',
     ...(otherEnd ? { text_status: 'extracted', extractions: [reading(otherEnd)] } : {}),
   }
+  const key = documentKey(lease, 'lease')
+  const hasFile = otherEnd !== undefined || lease.isCliff === true || isFiled(key)
   const pages = hasFile ? leasePages(lease, otherEnd ?? null, calendar.start) : undefined
-  return draftOf(documentKey(lease, 'lease'), body, signed, calendar, pages)
+  return draftOf(key, body, signed, acquiredOn(lease.site, calendar), pages)
 }
 
 /** What was read from the paper and not taken over, because the record comes from a better source. */
@@ -118,7 +99,7 @@ function reading(expiration: string): Row {
   }
 }
 
-function amendmentDocuments(lease: LeasePlan, hasFile: boolean, calendar: Calendar): Draft[] {
+function amendmentDocuments(lease: LeasePlan, calendar: Calendar): Draft[] {
   return lease.amendments.flatMap(({ effective, executed }, i) => {
     const key = amendmentKey(lease, i)
     if (!key) return []
@@ -131,8 +112,8 @@ function amendmentDocuments(lease: LeasePlan, hasFile: boolean, calendar: Calend
       counterparty_party_id: ref(lease.tenant.key),
       confidentiality: 'confidential',
     }
-    const pages = hasFile && i === 0 ? amendmentPages(lease, 1) : undefined
-    return [draftOf(key, body, executed, calendar, pages)]
+    const pages = isFiled(key) ? amendmentPages(lease, i + 1) : undefined
+    return [draftOf(key, body, executed, acquiredOn(lease.site, calendar), pages)]
   })
 }
 
@@ -140,7 +121,7 @@ function amendmentDocuments(lease: LeasePlan, hasFile: boolean, calendar: Calend
 function certificates(leases: readonly LeasePlan[], calendar: Calendar, random: Random): Draft[] {
   const { start } = calendar
   const insured = leases.filter((lease) => isRunning(lease) && random.chance(CERTIFIED))
-  return insured.map((lease, i) => {
+  return insured.map((lease) => {
     const days = random.weighted([
       [random.int(31, 350), 88],
       [random.int(2, 30), 7],
@@ -159,8 +140,9 @@ function certificates(leases: readonly LeasePlan[], calendar: Calendar, random: 
       expires_date: expires,
       counterparty_party_id: ref(lease.tenant.key),
     }
-    const pages = i === 0 ? certificatePages(lease, expires) : undefined
-    return draftOf(documentKey(lease, 'coi'), body, effective, calendar, pages)
+    const key = documentKey(lease, 'coi')
+    const pages = isFiled(key) ? certificatePages(lease, expires) : undefined
+    return draftOf(key, body, effective, acquiredOn(lease.site, calendar), pages)
   })
 }
 
@@ -175,7 +157,8 @@ function estoppelDocument(lease: LeasePlan, calendar: Calendar): Draft {
     counterparty_party_id: ref(lease.tenant.key),
   }
   const key = documentKey(lease, 'estoppel')
-  return draftOf(key, body, signed, calendar, estoppelPages(lease, calendar.start))
+  const since = acquiredOn(lease.site, calendar)
+  return draftOf(key, body, signed, since, estoppelPages(lease, calendar.start))
 }
 
 /** One appraisal for each of the last two years. */
@@ -192,6 +175,8 @@ function appraisals(site: Site, calendar: Calendar, random: Random): Draft[] {
       counterparty_party_id: ref('pty:appraiser'),
       confidentiality: 'confidential',
     }
-    return draftOf(`doc:${site.code}/appraisal-${year}`, body, signed, calendar)
+    const key = `doc:${site.code}/appraisal-${year}`
+    const pages = isFiled(key) ? appraisalPages(site, year, signed) : undefined
+    return draftOf(key, body, signed, acquiredOn(site, calendar), pages)
   })
 }

@@ -1,4 +1,4 @@
-/** The words of the documents that have a file: leases, amendments, a certificate. */
+/** The words of the documents that have a file: leases, amendments, certificates, appraisals. */
 import { addDays, addMonths } from './calendar.ts'
 import { rate, sum } from './figures.ts'
 import { areaOn } from './lease-states.ts'
@@ -6,6 +6,7 @@ import { lastTerm } from './model.ts'
 import type { LeasePlan, TermPlan } from './model.ts'
 import { rentStart, stepsOf } from './rents.ts'
 import { entityOf } from './sites.ts'
+import type { Site } from './sites.ts'
 
 const MONTHS =
   'January February March April May June July August September October November December'.split(' ')
@@ -136,6 +137,28 @@ export function estoppelPages(lease: LeasePlan, today: string): string[][] {
       '4. Tenant knows of no default of Landlord and has no claim against Landlord.',
       '',
       `Dated ${inWords(addDays(today, -45))}`,
+    ],
+  ]
+}
+
+export function appraisalPages(site: Site, year: number, signed: string): string[][] {
+  const area = sum(site.buildings.map((building) => building.area))
+  const unit = site.area_unit === 'sqm' ? 'square metres' : 'rentable square feet'
+  return [
+    [
+      `APPRAISAL ${year}`,
+      '',
+      `Property: ${site.name}, ${site.market.city}`,
+      `Owner: ${entityOf(site)}`,
+      `Area: ${count(area)} ${unit} in ${site.buildings.length === 1 ? 'one building' : `${site.buildings.length} buildings`}`,
+      `Date of value: ${inWords(`${year}-12-31`)}`,
+      '',
+      '1. The property was inspected inside and outside.',
+      '2. The value rests on income, compared with recent sales in the market.',
+      '3. The leases in place were taken from the rent roll of the owner.',
+      '',
+      `Signed on ${inWords(signed)}`,
+      'Plain Measure Valuation LLC',
     ],
   ]
 }

@@ -1,6 +1,6 @@
 /** Bodies of leases: as they are today, and what they were on the days on which they changed. */
 import type { Row } from '../kit/resource.ts'
-import { addDays, addMonths, instantOf, later } from './calendar.ts'
+import { addDays, addMonths, earlier, instantOf, later } from './calendar.ts'
 import { OWNER } from './counterparties.ts'
 import { amount, rate, round } from './figures.ts'
 import {
@@ -191,8 +191,10 @@ function termRow({ lease, status, terms }: LeaseState, term: TermPlan, index: nu
 }
 
 function rentSchedule(state: LeaseState): Row[] {
-  const { lease, terms, calendar } = state
-  const rows = scheduleOf(terms, (day) => areaOn(lease, day), calendar.start)
+  const { lease, terms, calendar, day: known } = state
+  // Space that was taken on later was not reckoned with.
+  const areaAt = (day: string): number => areaOn(lease, earlier(day, known))
+  const rows = scheduleOf(terms, areaAt, calendar.start)
   if (lease.flaw !== 'rent_gap') return rows
   // Someone typed the next step a month late.
   const at = rows.findIndex(

@@ -18,10 +18,10 @@ export interface Draft {
   pages?: readonly (readonly string[])[]
 }
 
-/** The day that everything is relative to, and the day before which nothing is told. */
+/** The day that everything is relative to. */
 export interface Calendar {
   start: string
-  /** 24 months before: what is older is loaded as it was then. */
+  /** 24 months before: leases that ended earlier are not told of. */
   base: string
 }
 

@@ -33,12 +33,12 @@ export function tenantDrafts(
   const sinceOf = (tenant: TenantPlan): string => {
     const known = (byTenant.get(tenant) ?? []).map(({ terms: [term] }) => term?.known as string)
     const first = known.reduce(earlier, calendar.start)
-    return first < calendar.base ? calendar.base : addDays(first, -30)
+    return addDays(first, -30)
   }
   // Large enough to matter, and there for as long as is told.
   const old = tenants
     .slice(14)
-    .filter((t) => t.industry !== 'government' && sinceOf(t) === calendar.base)
+    .filter((t) => t.industry !== 'government' && addDays(sinceOf(t), 30) < calendar.base)
   const falling = new Set(old.slice(0, DETERIORATING))
   const active = tenants.filter(({ status }) => status === 'active').length
   const parties: Draft[] = []

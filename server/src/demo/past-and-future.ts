@@ -5,6 +5,7 @@ import { areaOf, lastTerm } from './model.ts'
 import type { Calendar, LeasePlan, LeaseStatus, SpacePlan } from './model.ts'
 import type { Random } from './random.ts'
 import { SEGMENTS } from './segments.ts'
+import { acquiredOn } from './sites.ts'
 import { blankLease, newTerm, priceTerms } from './tenancies.ts'
 
 /** For each running lease, how many of these there are. */
@@ -188,9 +189,9 @@ function draftLease(
   return lease
 }
 
-/** The day on which the lease first comes into being as a record. */
-export function bornOn({ terms: [first] }: LeasePlan, { base }: Calendar): string {
-  return later(first?.known as string, base)
+/** The day on which the lease first comes into being as a record: with its signing, or with the purchase of its site. */
+export function bornOn({ site, terms: [first] }: LeasePlan, calendar: Calendar): string {
+  return later(first?.known as string, acquiredOn(site, calendar))
 }
 
 /** A day some way between two others. */

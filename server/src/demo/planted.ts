@@ -3,8 +3,9 @@ import type { Row } from '../kit/resource.ts'
 import { addDays, addMonths, instantOf, monthEnd } from './calendar.ts'
 import { round } from './figures.ts'
 import { areaOf, isRunning, lastTerm } from './model.ts'
-import type { Calendar, Draft, LeasePlan, TenantPlan } from './model.ts'
+import type { Calendar, Draft, LeasePlan, TenantPlan, TermPlan } from './model.ts'
 import { displayName } from './names.ts'
+import { bornOn } from './past-and-future.ts'
 import type { Random } from './random.ts'
 import { stepsOf } from './rents.ts'
 
@@ -40,7 +41,10 @@ export function plant(
       return terms.length === 1 && amendments.length === 0 && site.currency === 'USD'
     }),
   )
-  const gaps = plain.filter((lease) => hasNextStep(lease, calendar)).slice(0, RENT_GAPS)
+  // Wrong from the first day of its record on: a change would not have been let through.
+  const isOld = (lease: LeasePlan): boolean =>
+    bornOn(lease, calendar) >= (lease.terms[0] as TermPlan).from
+  const gaps = plain.filter((l) => isOld(l) && hasNextStep(l, calendar)).slice(0, RENT_GAPS)
   const rest = plain.filter((lease) => !gaps.includes(lease))
   // Small enough not to be seen in the occupancy of a property.
   const areas = rest.filter((lease) => areaOf(lease) < 12_000).slice(0, WRONG_AREAS)

@@ -9,7 +9,7 @@ import { STREETS } from './names.ts'
 import type { Random } from './random.ts'
 import { SEGMENTS } from './segments.ts'
 import type { Segment } from './segments.ts'
-import { entityOf } from './sites.ts'
+import { acquiredOn, entityOf } from './sites.ts'
 import type { Site } from './sites.ts'
 
 /** Values per area unit by which purchase prices are set, in the currency of the site. */
@@ -76,7 +76,7 @@ export function propertyDraft(site: Site, calendar: Calendar, random: Random): D
     property_manager_party_id: ref(managerOf(market.region_group)),
     asset_manager_party_id: ref(ASSET_MANAGERS[site.segment.includes('office') ? 0 : 1]),
     leasing_broker_party_id: ref(random.pick(BROKERS.slice(0, 2))),
-    acquisition_date: addMonths(calendar.start, -random.int(30, 150)),
+    acquisition_date: acquiredOn(site, calendar),
     acquisition_price: amount(toStep(price, 50_000)),
     parcel_numbers: [
       `${random.int(10, 99)}-${random.int(10, 99)}-${random.int(100, 999)}-${random.int(100, 999)}-0000`,
@@ -101,7 +101,12 @@ export function propertyDraft(site: Site, calendar: Calendar, random: Random): D
     values: { status: 'held_for_sale' },
   }
   const later = site.status === 'held_for_sale' ? [sale] : []
-  return { key: `prop:${site.code}`, body, valid_from: instantOf(calendar.base), later }
+  return {
+    key: `prop:${site.code}`,
+    body,
+    valid_from: instantOf(acquiredOn(site, calendar)),
+    later,
+  }
 }
 
 function managerOf(region: string): (typeof MANAGERS)[number] {
@@ -213,7 +218,7 @@ export function buildingDraft(building: BuildingPlan, calendar: Calendar, random
     ...(segment === 'industrial' ? industrialFields(area, site, random.fork('industrial')) : {}),
     external_ids: [{ system: 'erp', id: `b${building.code.toLowerCase()}` }],
   }
-  return { key: building.key, body, valid_from: instantOf(calendar.base) }
+  return { key: building.key, body, valid_from: instantOf(acquiredOn(site, calendar)) }
 }
 
 function industrialFields(area: number, site: Site, random: Random): Row {
@@ -266,5 +271,6 @@ export function floorDraft(floor: FloorPlan, calendar: Calendar): Draft {
     slab_to_slab_height: site.area_unit === 'sqm' ? 3.6 : site.segment === 'industrial' ? 34 : 13,
     is_leasable: area > 0,
   }
-  return { key: floor.key, body, valid_from: instantOf(calendar.base) }
+  const valid_from = instantOf(acquiredOn(floor.building.site, calendar))
+  return { key: floor.key, body, valid_from }
 }

@@ -59,6 +59,28 @@ describe('a small portfolio', () => {
     expect(then.body.status).toBe('new')
   })
 
+  test('answers for a day years ago with what was held then', async () => {
+    const { data } = (await client.get('/leases?status=active&sort=commencement_date&limit=200'))
+      .body
+    const day = `${Number(START.slice(0, 4)) - 2}-01-15`
+    const then = (await client.get(`/leases?as_of=${day}&status=active&limit=200`)).body.data
+    expect(then.length).toBeGreaterThan(0)
+    const since = new Map<string, string>()
+    for (const { id, acquisition_date } of (await client.get('/properties')).body.data)
+      since.set(id, acquisition_date)
+    const held = data.filter(
+      (lease: Record<string, string>) =>
+        (lease['commencement_date'] as string) <= day &&
+        (since.get(lease['property_id'] as string) as string) <= day,
+    )
+    expect(held.length).toBeGreaterThan(5)
+    const ids = then.map(({ id }: { id: string }) => id)
+    expect(ids).toEqual(expect.arrayContaining(held.map(({ id }: { id: string }) => id)))
+    const [first] = held
+    const property = await client.get(`/properties/${first.property_id}?as_of=${day}`)
+    expect(property.status).toBe(200)
+  })
+
   test('shows the claim that lost beside the one that won', async () => {
     const found = await client.get('/documents?text_status=extracted')
     expect(found.body.data).toHaveLength(2)
@@ -74,9 +96,10 @@ describe('a small portfolio', () => {
     }
   })
 
-  test('has twelve files that can be read', async () => {
-    const { body } = await client.get('/documents?status=available&include=total_count')
-    expect(body.total_count).toBe(12)
+  test('has a file that can be read for nearly every document', async () => {
+    const { body } = await client.get('/documents?status=available&include=total_count&limit=20')
+    expect(body.total_count).toBeLessThan(written['document'] as number)
+    expect(body.total_count).toBeGreaterThan(0.9 * (written['document'] as number))
     for (const { id, byte_size, page_count } of body.data) {
       const file = await client.get(`/documents/${id}/content`)
       expect(file.headers.get('content-type')).toBe('application/pdf')

@@ -32,6 +32,8 @@ const LANES = 3
 const CHUNK = 500
 /** Leases are ten times as large as work orders. */
 const LEASE_CHUNK = 200
+/** Files on their way to their places at once. */
+const FILE_LANES = 16
 /** A drawn file is a few kilobytes. */
 const FILE_MAX_BYTES = 1024 * 1024
 
@@ -133,7 +135,7 @@ class Seeder {
       tolerates: ({ code }, { id }) => code === 'gap' && gaps.has(id as number),
       contested: ({ id }) => disputed.has(id as number),
     })
-    for (const { key } of files.values()) await this.storage.spool.drop(key)
+    await Promise.all([...files.values()].map(({ key }) => this.storage.spool.drop(key)))
     this.written[name] = (this.written[name] ?? 0) + drafts.length
   }
 
@@ -187,16 +189,17 @@ class Seeder {
     await Promise.all(Array.from({ length: LANES }, lane))
   }
 
-  /** Draws the few files there are and puts them at their places before the documents that name them are written. */
+  /** Draws the files there are and puts them at their places before the documents that name them are written. */
   private async placeFiles(
     drafts: readonly Draft[],
   ): Promise<Map<string, { key: FileKey; fields: Row }>> {
     const drawn = drafts.filter(({ pages }) => pages !== undefined)
     const ids = await this.store.db.ids(drawn.length)
-    const placed = drawn.map(async ({ key: draftKey, body, pages = [] }, i) => {
+    const placed: [string, { key: FileKey; fields: Row }][] = []
+    const place = async ({ key: draftKey, body, pages = [] }: Draft, id: number): Promise<void> => {
       const document_id = this.digits(draftKey)
       const { org_id } = this.request
-      const key: FileKey = { org_id, document_id, version_id: ids[i] as number }
+      const key: FileKey = { org_id, document_id, version_id: id }
       const bytes = pdf(pages)
       const file = await this.storage.spool.take(key, Readable.from([bytes]), FILE_MAX_BYTES)
       await this.storage.put(key, file)
@@ -206,9 +209,14 @@ class Seeder {
       const uploaded = { ...file, filename, content_type: 'application/pdf' }
       const version = versionOf(this.request, key, uploaded, 1, null)
       const fields = { ...withVersion(version, []), ...readingOf(body), page_count: pages.length }
-      return [draftKey, { key, fields }] as const
-    })
-    return new Map(await Promise.all(placed))
+      placed.push([draftKey, { key, fields }])
+    }
+    const waiting = drawn.entries()
+    const lane = async (): Promise<void> => {
+      for (const [i, draft] of waiting) await place(draft, ids[i] as number)
+    }
+    await Promise.all(Array.from({ length: FILE_LANES }, lane))
+    return new Map(placed)
   }
 
   /** What was read from two leases contradicts the record; it ranks lower, so it stays visible and changes nothing. */

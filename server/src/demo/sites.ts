@@ -2,7 +2,9 @@
 import { MARKETS } from './places.ts'
 import type { Market, MarketName } from './places.ts'
 import { SITE_WORDS } from './names.ts'
-import type { Random } from './random.ts'
+import { addMonths } from './calendar.ts'
+import type { Calendar } from './model.ts'
+import { Random } from './random.ts'
 import type { Segment } from './segments.ts'
 
 const SIZES = ['s', 'm', 'l'] as const
@@ -67,6 +69,14 @@ function site(
     status: 'owned',
     ...other,
   }
+}
+
+/** How long ago the first site was bought. */
+export const OLDEST_MONTHS = 150
+
+/** The day on which a site was bought, which is when its record begins. */
+export function acquiredOn({ code }: Site, { start }: Calendar): string {
+  return addMonths(start, -new Random(`${code}/acquired`).int(30, OLDEST_MONTHS))
 }
 
 function one(name: string, area: number, floors: number, anchors = 0): SiteBuilding {

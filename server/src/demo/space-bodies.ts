@@ -8,6 +8,7 @@ import { standardOf } from './properties.ts'
 import type { Random } from './random.ts'
 import { rentScale } from './rents.ts'
 import { SEGMENTS } from './segments.ts'
+import { acquiredOn } from './sites.ts'
 
 /** @param leases every lease of the space, past, running and signed. */
 export function spaceDraft(
@@ -34,7 +35,8 @@ export function spaceDraft(
     asking_rent_basis: site.currency === 'EUR' ? 'nnn' : recovery[0]?.[0],
     ...offerOf(space, leases, calendar, random.fork('offer')),
   }
-  return { key: space.key, body, valid_from: instantOf(calendar.base) }
+  const valid_from = instantOf(acquiredOn(space.building.site, calendar))
+  return { key: space.key, body, valid_from }
 }
 
 const NOT_OFFERED = { availability_type: 'not_available', is_listed: false }

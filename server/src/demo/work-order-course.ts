@@ -13,8 +13,8 @@ export const DAY = 24 * HOUR
 
 const SLA_MET = 0.91
 const CANCELLED = 0.03
-/** Older ones are told in two steps, reported and closed: what they were in between is not asked for any more. */
-const FULLY_TOLD = 130 * DAY
+/** Older ones are told in two steps, reported and closed; what lay between stands in their history alone. */
+const FULLY_TOLD = 45 * DAY
 
 /** Days after the report, and the chance that the work is not done by then. */
 const OPEN_CHANCES = [
@@ -33,6 +33,12 @@ const IN_HOUSE = [
   'Dale Hutchins',
   'Tomas Vega',
 ] as const
+
+/** What changed at a time. */
+type Stage = { valid_from: number; values: Row }
+
+/** What has waited longer than this waits for someone else. */
+const LONG_OPEN = 115 * DAY
 
 export type Priority = keyof typeof SLA_POLICY.times
 
@@ -87,12 +93,36 @@ export function courseOf(
   const rating = isTenant && random.chance(0.28) ? { rating: random.weighted(RATINGS) } : {}
   const closed = minute(done + random.between(0.1, 3.5) * DAY)
   const finished: Row = { ...taken, started_at: iso(begun), completed_at: iso(done), ...costs }
+  const answering = { valid_from: acknowledged, values: { status: 'assigned', ...taken } }
+  const beginning = { valid_from: begun, values: { status: 'in_progress', started_at: iso(begun) } }
   const completion = { valid_from: done, values: { status: 'completed', ...finished } }
-  if (closed >= now) return [completion]
-  const closing = { status: 'closed', closed_at: iso(closed), ...rating }
-  if (now - at > FULLY_TOLD) return [{ valid_from: closed, values: { ...finished, ...closing } }]
-  return [completion, { valid_from: closed, values: closing }]
+  const closing = {
+    valid_from: closed,
+    values: { status: 'closed', closed_at: iso(closed), ...rating },
+  }
+  const steps: Stage[] = [answering, beginning, completion, ...(closed < now ? [closing] : [])]
+  const inOrder = steps.every((step, i) => step.valid_from > (steps[i - 1]?.valid_from ?? at))
+  if (now - at <= FULLY_TOLD && inOrder) return steps
+  return [inOneStep(at, steps)]
 }
+
+/** The last of the steps with all that the ones before it brought, told in its history. */
+function inOneStep(at: number, steps: readonly Stage[]): Stage {
+  const last = steps.at(-1) as Stage
+  const values: Row = Object.assign({}, ...steps.map((step) => step.values))
+  const path = [{ valid_from: at, values: { status: 'new' } }, ...steps.slice(0, -1)]
+  const moves = path.map((step, i) => ({
+    from: path[i - 1]?.values['status'] ?? null,
+    to: step.values['status'],
+    at: iso(step.valid_from),
+    by: BY,
+    reason: null,
+  }))
+  return { valid_from: last.valid_from, values: { ...values, status_history: moves } }
+}
+
+/** Who moved what was moved in the past. */
+const BY = { type: 'system', id: null }
 
 const RATINGS = [
   [5, 46],
@@ -109,8 +139,9 @@ function openCourse(
   random: Random,
 ): NonNullable<Draft['later']> {
   const { acknowledged, begun, now } = times
-  if (acknowledged >= now || random.chance(0.18)) return []
-  const status = random.weighted([
+  const isStuck = now - acknowledged > LONG_OPEN
+  if (acknowledged >= now || (random.chance(0.18) && !isStuck)) return []
+  const drawn = random.weighted([
     ['acknowledged', 14],
     ['assigned', 22],
     ['scheduled', 16],
@@ -118,6 +149,7 @@ function openCourse(
     ['on_hold', 13],
     ['pending_approval', 7],
   ] as const)
+  const status = isStuck ? 'on_hold' : drawn
   const begins = status === 'in_progress' || status === 'on_hold' || status === 'pending_approval'
   const first =
     { acknowledged: 'acknowledged', scheduled: 'scheduled' }[status as string] ?? 'assigned'
@@ -130,7 +162,7 @@ function openCourse(
   const course = [{ valid_from: acknowledged, values: { status: first, ...known } as Row }]
   if (!begins || begun >= now || begun <= acknowledged) return course
   const reasons = {
-    on_hold: 'Waiting for a part.',
+    on_hold: isStuck ? 'Waiting for approval of the insurer.' : 'Waiting for a part.',
     pending_approval: 'The estimate is above the limit.',
   }
   const status_reason = reasons[status as keyof typeof reasons] ?? null
@@ -158,12 +190,14 @@ function costsOf({ kind, vendor, isTenant, isPlanned }: Reported, random: Random
     description: hasVendor ? 'Technician on site' : 'Building engineer, regular time',
     quantity: hours,
     unit_price: '95.0000',
+    amount: amount(hours * 95),
   }
   const parts = {
     kind: 'material',
     description: 'Parts',
     quantity: 1,
     unit_price: `${material}.0000`,
+    amount: amount(material),
   }
   return {
     line_items: material > 0 ? [labor, parts] : [labor],

@@ -1,4 +1,5 @@
 /** How a file is answered: which bytes, with which headers, under which conditions (RFC 9110). Pure. */
+import { names } from '../kit/etags.ts'
 import type { ByteRange } from './files.ts'
 
 /** One version of a document's file, as it is served. */
@@ -54,15 +55,6 @@ export function contentAnswer(file: Served, wanted: Wanted): ContentAnswer {
   headers['content-length'] = String(range.end - range.start + 1)
   headers['content-range'] = `bytes ${range.start}-${range.end}/${file.byte_size}`
   return { status: 206, headers, range }
-}
-
-/** Does If-None-Match name the entity tag? A weak tag is as good here. */
-function names(header: string | string[] | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  const tags = String(header)
-    .split(',')
-    .map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes(etag) || tags.includes('*')
 }
 
 /** The range to send. It counts only on GET, and with If-Range only when the file is still the one named there. */

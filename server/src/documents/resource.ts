@@ -288,6 +288,7 @@ export const document = defineResource({
       failed: ['deleted'],
       deleted: [],
     },
+    final: [],
   },
   meanings: {
     available: {

@@ -8,7 +8,6 @@ import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
 import type { Query } from '../kit/query.ts'
 import type { Row } from '../kit/resource.ts'
 import {
-  etagOf,
   getRoute,
   ifMatch,
   JSON_TYPE,
@@ -17,6 +16,7 @@ import {
   sendPage,
   writeRequest,
 } from '../kit/routes.ts'
+import { etagOf } from '../kit/etags.ts'
 import { deleteDocs, patchDocs } from '../kit/schemas.ts'
 import { closest } from '../kit/validate.ts'
 import { requestOf } from '../kit/write.ts'

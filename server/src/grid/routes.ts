@@ -10,6 +10,7 @@ import { provenanceOf } from '../kit/shape.ts'
 import type { Store } from '../kit/store.ts'
 import type { Caller } from '../kit/types.ts'
 import { invalid } from '../kit/errors.ts'
+import { names } from '../kit/etags.ts'
 import { closest } from '../kit/validate.ts'
 import { resources } from '../resources.ts'
 import * as docs from './docs.ts'
@@ -41,7 +42,7 @@ export function gridRoutes(app: FastifyInstance): void {
   const schema = schemaDocument(resources)
   app.get('/grid/v2/schema', docs.getSchema, async (request, reply) => {
     reply.header('etag', schema.etag)
-    if (request.headers['if-none-match'] === schema.etag) return reply.code(304).send()
+    if (names(request.headers['if-none-match'], schema.etag)) return reply.code(304).send()
     return reply.type(JSON_TYPE).send(schema.text)
   })
   objectRoutes(app)

@@ -138,7 +138,8 @@ function entryOf(row: KeyRow, fresh_until: number): Entry {
 export function auth(app: FastifyInstance, keys: Keys): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const scope = request.routeOptions.config.scope
-    if (scope === 'public') return done()
+    // What is no path of the API is not there, with or without a key; which paths the API has is for its callers.
+    if (scope === 'public' || (request.is404 && !isApi(request.url))) return done()
     try {
       const key = headerKey(request)
       const caller = keys.cached(key)
@@ -159,6 +160,10 @@ export function auth(app: FastifyInstance, keys: Keys): void {
       done(error as Error)
     }
   })
+}
+
+function isApi(url: string): boolean {
+  return /^\/api([/?]|$)/.test(url)
 }
 
 function headerKey(request: FastifyRequest): string {

@@ -5,7 +5,7 @@ import { ApiError } from '../kit/errors.ts'
 
 export function errors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const known = asApiError(error)
+    const known = asApiError(error, request)
     if (known.status >= 500)
       request.log.error({ err: known.cause ?? error, request_id: request.id }, known.message)
     return sendProblem(request, reply, known)
@@ -34,7 +34,7 @@ export function unreadable(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  void sendProblem(request, reply.header('x-request-id', request.id), asApiError(error))
+  void sendProblem(request, reply.header('x-request-id', request.id), asApiError(error, request))
 }
 
 export function sendProblem(
@@ -59,16 +59,23 @@ export function sendProblem(
     .send(JSON.stringify(body))
 }
 
+/** Which types the endpoint takes. Those that take files say so themselves. */
+function mediaTypes({ method, headers }: FastifyRequest): string {
+  const patch = method === 'PATCH' ? ' or application/merge-patch+json' : ''
+  const sent = headers['content-type']
+  return `Send the body as application/json${patch}${sent ? `, not as ${sent}` : ''}.`
+}
+
 /** What the pipeline and the pool say when the database is gone. */
 const LOST = /database (closed|connections)|Connection terminated|ECONNREFUSED/
 
 /** Framework and database errors in our words; anything unknown is a 500 whose cause only the log sees. */
-function asApiError(error: unknown): ApiError {
+function asApiError(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error
   const { code, message } = error as FastifyError
   switch (code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return new ApiError('unsupported_media_type', message)
+      return new ApiError('unsupported_media_type', mediaTypes(request))
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
     case 'FST_REQ_FILE_TOO_LARGE':
       return new ApiError('payload_too_large', message)

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Db } from '../db/db.ts'
 import { ApiError } from '../kit/errors.ts'
+import { sendProblem } from './errors.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 
@@ -11,11 +12,23 @@ const READY_MS = 1_000
 export function health(app: FastifyInstance): void {
   const ready = readiness(app.db)
   app.get('/health/live', docs('getLive', 'Is the process up?', 'live'), () => ({ status: 'live' }))
-  app.get('/health/ready', docs('getReady', 'Can it serve requests?', 'ready'), async () => {
-    if (!(await ready()))
-      throw new ApiError('unavailable', `The database did not answer within ${READY_MS} ms.`)
-    return { status: 'ready' }
-  })
+  let wasReady = true
+  app.get(
+    '/health/ready',
+    docs('getReady', 'Can it serve requests?', 'ready'),
+    async (request, reply) => {
+      const isReady = await ready()
+      // A probe asks every few seconds: the log tells when the answer changes, not each time.
+      if (isReady !== wasReady) {
+        if (isReady) app.log.warn('ready again: the database answers')
+        else app.log.error('not ready: the database does not answer')
+      }
+      wasReady = isReady
+      if (isReady) return { status: 'ready' }
+      const detail = `The database did not answer within ${READY_MS} ms.`
+      return sendProblem(request, reply, new ApiError('unavailable', detail))
+    },
+  )
 }
 
 /** Asks the database for a sign of life. However often it is called, one question is on its way. */

@@ -225,7 +225,7 @@ function content(schema: JsonSchema, schemas: Schemas, patch = false): JsonSchem
 }
 
 /** Said to the framework, not to readers. */
-const INTERNAL = new Set(['x-content-type', 'x-read-only'])
+const INTERNAL = new Set(['x-content-type', 'x-decimals', 'x-read-only'])
 
 /** Values that are no schemas, whatever they look like. */
 const VALUES = new Set(['examples', 'enum', 'const', 'default'])

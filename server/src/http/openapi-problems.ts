@@ -23,6 +23,7 @@ const ISSUE: JsonSchema = {
       examples: [['gross', 'nnn']],
     },
     suggestion: text('What was probably meant.', 'nnn'),
+    other_id: text('The object that stands in the way.', 'le_4001'),
   },
   required: ['field', 'pointer', 'code', 'message'],
 }

@@ -5,7 +5,7 @@ import type { Field } from './field.ts'
 import { publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
-import { emptyValue, normalise } from './row.ts'
+import { emptyValue, normalise, sameValue } from './row.ts'
 import { validate } from './validate.ts'
 import type { WriteRequest } from './write.ts'
 
@@ -84,12 +84,20 @@ function derive(resource: Resource, row: Row, input: Row): Row {
   return row
 }
 
+/** Completes the fields among `names` that a client may give in part. */
+export function fillIn(resource: Resource, row: Row, names: readonly string[]): void {
+  for (const name of names) {
+    const fill = Object.hasOwn(resource.fills, name) ? resource.fills[name] : undefined
+    if (fill) row[name] = normalise(resource.fields[name] as Field, fill(row))
+  }
+}
+
 /** The row after a patch, checked: merged, in stored form, its status moved only along the lifecycle. */
 export function patched(
   resource: Resource,
   before: Row,
   patch: Row,
-  extra: Row,
+  { extra = {}, today = null }: { extra?: Row; today?: string | null },
   request: WriteRequest,
   at: Date,
 ): Row {
@@ -101,24 +109,27 @@ export function patched(
   }
   const issues = [
     ...transitionIssues(resource, before, after),
+    ...finalIssues(resource, before, after, Object.keys(patch)),
     ...wholeIssues(resource, after, patch),
   ]
   const { lifecycle } = resource
   if (lifecycle && after[lifecycle.field] !== before[lifecycle.field]) {
     const by = { type: request.actor.type, id: request.actor.id }
+    // Moves on the way there are given by those who tell of the past; clients cannot write them.
+    const moves = (after['status_history'] ?? []) as Row[]
     const entry = {
-      from: before[lifecycle.field],
+      from: patch['status_history'] ? moves.at(-1)?.['to'] : before[lifecycle.field],
       to: after[lifecycle.field],
       at: at.toISOString(),
       by,
       reason: after['status_reason'] ?? null,
     }
-    if ('status_history' in after)
-      after['status_history'] = [...(before['status_history'] as Row[]), entry]
+    if ('status_history' in after) after['status_history'] = [...moves, entry]
     if ('status_changed_at' in after) after['status_changed_at'] = at.toISOString()
   }
+  fillIn(resource, after, Object.keys(patch))
   derive(resource, after, patch)
-  issues.push(...resource.check(after, before))
+  issues.push(...resource.check(after, before, today))
   if (issues.length > 0) throw invalid(issues)
   return after
 }
@@ -132,6 +143,28 @@ function transitionIssues(resource: Resource, before: Row, after: Row): Issue[] 
   if (from === to || allowed.includes(to)) return []
   const message = `cannot change from ${from} to ${to}`
   return [{ field: lifecycle.field, code: 'invalid_transition', message, allowed }]
+}
+
+/** What may change whatever state an object is in. */
+const ALWAYS_EDITABLE = ['tags', 'external_ids', 'ext']
+
+/** What is over for good stays as it was, but for what is said about it. */
+function finalIssues(
+  { lifecycle }: Resource,
+  before: Row,
+  after: Row,
+  names: readonly string[],
+): Issue[] {
+  const state = String(lifecycle && before[lifecycle.field])
+  if (!lifecycle?.final.includes(state)) return []
+  const editable = [lifecycle.field, ...ALWAYS_EDITABLE, ...(lifecycle.editable ?? [])]
+  return names
+    .filter((name) => !editable.includes(name) && !sameValue(after[name], before[name]))
+    .map((field) => ({
+      field,
+      code: 'read_only_state',
+      message: `cannot be changed once the ${lifecycle.field} is ${state}`,
+    }))
 }
 
 /** Fields required on create may not be cleared; objects merged from parts must be whole. */

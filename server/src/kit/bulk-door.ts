@@ -1,7 +1,7 @@
 /** The write door for loads: the same statement with its rows as arrays, a parameter for each column that is written. */
 import type { Param, Statement } from '../db/pipeline.ts'
 import { bigintArray, booleanArray, integerArray, textArray, timeArray } from './arrays.ts'
-import { doorText, meaningsOf } from './door.ts'
+import { doorText, meaningsOf, wantedJson } from './door.ts'
 import type { Change, DoorInput, WriteContext } from './door.ts'
 import { arrayLiteral } from './filter.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
@@ -42,7 +42,7 @@ export function bulkStatement(
       context.org_id,
       context.at.toISOString(),
       bigintArray(changes.map(({ id }) => id)),
-      JSON.stringify(context.references ?? []),
+      wantedJson(context),
       claims.objects,
       external.objects,
       context.source_id,

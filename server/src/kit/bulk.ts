@@ -1,10 +1,11 @@
 /** Creates of many objects of one type: one statement through the write door for up to a thousand of them. */
 import { newRow, patched, wholeIssues } from './apply.ts'
 import { writeStatement } from './door.ts'
-import type { Change, WriteContext, Written } from './door.ts'
+import type { Change, Reference, WriteContext, Written } from './door.ts'
 import { ApiError, invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
-import { idDigits } from './ids.ts'
+import { digitsOf, refusal } from './needs.ts'
+import type { Need } from './needs.ts'
 import { writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { changedFacts, changedFields, referencesOf } from './row.ts'
@@ -136,42 +137,46 @@ async function write(
   changes: readonly Change[],
   at: Date,
 ): Promise<void> {
+  const references = referencesIn(resource, changes)
+  const needs = needsIn(resource, changes)
   const context: WriteContext = {
     org_id: request.org_id,
     actor: request.actor,
     source_id: request.source_id ?? API_SOURCE,
     at,
     bulk: true,
-    references: referencesIn(resource, changes),
+    references,
+    needs,
   }
   const { sql, params } = writeStatement(resource, changes, context)
-  const [written] = await store.db.query<{ count: string; missing: Written['missing'] | null }>(
+  const [written] = await store.db.query<Partial<Written> & { count: string }>(
     request.org_id,
     sql,
     params,
   )
   if (Number(written?.count) === changes.length) return
-  throw invalid(
-    (written?.missing ?? []).map(({ target, id }) => ({
-      field: target,
-      code: 'not_found',
-      message: `no ${target.replaceAll('_', ' ')} has the id ${id}`,
-    })),
-  )
+  const { missing, unmet } = written ?? {}
+  const lacking = { missing: missing ?? [], unmet: unmet ?? [] }
+  throw refusal(resource, { references, needs }, lacking) ?? invalid([])
 }
 
 /** What the objects refer to, each once. */
 function referencesIn(
   resource: Resource,
   changes: readonly Change[],
-): { target: string; id: number }[] {
+): (Reference & { text: string; field: string })[] {
   const fields = writableFields(resource)
-  const found = new Map<string, { target: string; id: number }>()
+  const found = new Map<string, Reference & { text: string; field: string }>()
   for (const { after } of changes) {
-    for (const { target, id } of referencesOf(fields, after)) {
-      const digits = idDigits(id.slice(0, id.indexOf('_')), id) ?? 0
-      found.set(`${target} ${digits}`, { target, id: digits })
-    }
+    for (const { target, id } of referencesOf(fields, after))
+      found.set(id, { target, id: digitsOf(id), text: id, field: target })
   }
   return [...found.values()]
+}
+
+/** What else they need, but nothing that they would have to hold: nobody writes beside those who create in bulk. */
+function needsIn({ needs }: Resource, changes: readonly Change[]): Need[] {
+  if (!needs) return []
+  const held = new Set(needs.kinds.filter(({ locks }) => locks).map(({ name }) => name))
+  return changes.flatMap(({ after }) => needs.of(after)).filter(({ need }) => !held.has(need))
 }

@@ -46,3 +46,11 @@ export function multiplyMoney(quantity: unknown, price: unknown): string | null 
   if (left === null || right === null) return null
   return formatDecimal(parseDecimal(formatDecimal(left * right, 10), 2) ?? 0n, 2)
 }
+
+/** The quotient of two whole numbers, rounded half away from zero; the divisor is not zero. */
+export function divideRounded(dividend: bigint, divisor: bigint): bigint {
+  const isNegative = dividend < 0n !== divisor < 0n
+  const [a, b] = [dividend < 0n ? -dividend : dividend, divisor < 0n ? -divisor : divisor]
+  const quotient = (a * 2n + b) / (b * 2n)
+  return isNegative ? -quotient : quotient
+}

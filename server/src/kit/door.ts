@@ -4,6 +4,8 @@
  */
 import type { Cells, Statement } from '../db/pipeline.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
+import { unmetSql } from './needs.ts'
+import type { Need, Needs } from './needs.ts'
 import type { Resource, Row } from './resource.ts'
 import type { Claim } from './timeline.ts'
 import type { Actor } from './types.ts'
@@ -31,6 +33,12 @@ export interface ExternalId {
   id: string
 }
 
+/** An object that must exist for a write to be done. */
+export interface Reference {
+  target: string
+  id: number
+}
+
 export interface WriteContext {
   org_id: number
   actor: Actor
@@ -40,7 +48,9 @@ export interface WriteContext {
   /** Imports leave the object out of the event row; it is rendered from its facts when asked for. */
   bulk?: boolean
   /** Ids that must exist in the organization, by type. */
-  references?: readonly { target: string; id: number }[]
+  references?: readonly Reference[]
+  /** What else must hold of other objects. */
+  needs?: readonly Need[]
   idempotency?: IdempotencyRecord | undefined
   /** For deletes, after `lockStatement`: nothing is written while a row refers to the object by one of these fields. */
   users?: readonly Use[]
@@ -67,7 +77,9 @@ export interface Written {
   count: number
   tx_id: number | null
   /** References that do not exist. */
-  missing: { target: string; id: number }[]
+  missing: Reference[]
+  /** Needs that are not met, by their place in the list, each with the id of what is in the way. */
+  unmet: { n: number; other: number }[]
 }
 
 /** Types of the events that tell what a change also means. */
@@ -110,7 +122,7 @@ export function writeStatement(
       context.org_id,
       context.at.toISOString(),
       `[${rows.join(',')}]`,
-      JSON.stringify(context.references ?? []),
+      wantedJson(context),
       JSON.stringify(claims),
       JSON.stringify(external),
       context.source_id,
@@ -129,6 +141,12 @@ export function writeStatement(
   }
 }
 
+/** References and needs as the statement reads them. */
+export function wantedJson({ references = [], needs = [] }: WriteContext): string {
+  const wanted = needs.map(({ need, id, args }, n) => ({ n, need, id, args }))
+  return JSON.stringify([...references.map(({ target, id }) => ({ target, id })), ...wanted])
+}
+
 /**
  * Goes before the delete of an object that others may need, in one transaction with it: waits for writes that are about
  * to refer to the object and makes later ones wait.
@@ -138,13 +156,20 @@ export function lockStatement(resource: Resource, org_id: number, id: number): S
   return { sql, params: [org_id, id] }
 }
 
+/** Goes before a write that needs the objects for itself: makes other such writes wait, changes of the objects too. */
+export function holdStatement(table: string, org_id: number, ids: readonly number[]): Statement {
+  const sql = `select from ${table} where org_id = $1::bigint and id = any($2::bigint[]) order by id for no key update`
+  return { sql, params: [org_id, `{${ids.join(',')}}`] }
+}
+
 /** Reads the answer of `writeStatement`. */
 export function readWritten(rows: readonly Cells[]): Written {
-  const [count, tx, missing] = rows[0] ?? []
+  const [count, tx, missing, unmet] = rows[0] ?? []
   return {
     count: Number(count?.toString() ?? 0),
     tx_id: tx ? Number(tx.toString()) : null,
     missing: missing ? (JSON.parse(missing.toString()) as Written['missing']) : [],
+    unmet: unmet ? (JSON.parse(unmet.toString()) as Written['unmet']) : [],
   }
 }
 
@@ -263,23 +288,25 @@ export function doorText(
   const list = names.map((n) => `, ${n}`).join('')
   const values = names.map((n) => `, i.${n}`).join('')
   const sets = names.map((n) => `, ${n} = i.${n}`).join('')
+  const { needs } = resource
+  const granted = `not exists (select from missing)${needs ? ' and not exists (select from unmet)' : ''}`
   const written = create
     ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body${list})
     select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body${values}
-    from input i where not exists (select from missing)
+    from input i where ${granted}
     returning id`
     : `update ${name} t set version = i._expected + 1, updated_at = $2::timestamptz, archived_at = i.archived_at, deleted_at = i.deleted_at,
       contested = i._contested, search = i._search, body = i._body${sets}
     from input i
     where t.org_id = $1::bigint and t.id = i._id and t.version = i._expected and t.deleted_at is null${users.map(unused).join('')}
-      and not exists (select from missing)
+      and ${granted}
     returning t.id`
   return `with input as materialized (
     ${rows}
   ), missing as materialized (
     select r.target, r.id from json_to_recordset($4::json) as r(target text, id bigint)
-    where not ${existsSql(resource)}
-  ), written as (
+    where r.target is not null and not ${existsSql(resource)}
+  )${needs ? `, ${unmetCte(needs)}` : ''}, written as (
     ${written}
   )${parts.meanings ? MEANT : ''}, tx as (
     insert into tx (org_id, tx_id, at, events, source_id, actor_type, actor_id, actor_name, request_id, job_id)
@@ -300,7 +327,7 @@ export function doorText(
     select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._expected + 1, i._changed, i._previous
     from input i join written on written.id = i._id cross join tx
   )${parts.external ? linkSql(name, external) : ''}${parts.remembered ? REMEMBER : ''}
-  select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing
+  select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing${needs ? ', (select json_agg(u) from unmet u) as unmet' : ''}
   ${UNUSED}`
 }
 
@@ -315,6 +342,16 @@ function toldSql(name: string): string {
     union all
     select $1::bigint, tx.tx_id, m.n, $2::timestamptz, m.type, '${name}', i._id, null, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
     from meant m join input i on i._id = m._id cross join tx`
+}
+
+/** What is not as the rows need it. */
+function unmetCte(needs: Needs): string {
+  return `unmet as materialized (
+    select u.n, u.other from (
+      select r.n, ${unmetSql(needs)} as other
+      from json_to_recordset($4::json) as r(n integer, need text, id bigint, args json) where r.need is not null
+    ) u where u.other is not null
+  )`
 }
 
 /** External ids are unique per type and system; those of a row that goes or changes are given back. */

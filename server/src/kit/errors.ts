@@ -6,6 +6,8 @@ export interface Issue {
   message: string
   allowed?: readonly string[]
   suggestion?: string
+  /** The object that stands in the way. */
+  other_id?: string
 }
 
 /** Every error code a caller can meet: status, title, and what to do about it. Codes are stable. */
@@ -151,14 +153,19 @@ export class ApiError extends Error {
   }
 }
 
+/** Where a field would stand, when it is the body as a whole that is wrong. */
+const WHOLE = 'body'
+
 /** 422 with every failing field. `invalid_transition` wins the problem code when it is the only kind of issue. */
 export function invalid(issues: readonly Issue[]): ApiError {
-  const errors = issues.map((issue) => ({ ...issue, pointer: pointer(issue.field) }))
+  const errors = issues.map(({ field, ...issue }) => {
+    return { field: field || WHOLE, ...issue, pointer: pointer(field) }
+  })
   const count = issues.length === 1 ? '1 field is' : `${issues.length} fields are`
   const transition = issues.every((issue) => issue.code === 'invalid_transition')
   const code = transition ? 'invalid_transition' : 'validation_failed'
   const only = issues.length === 1 ? issues[0] : undefined
-  const detail = only ? `${only.field}: ${only.message}` : `${count} invalid.`
+  const detail = only ? `${only.field || WHOLE}: ${only.message}` : `${count} invalid.`
   const extra = transition && only?.allowed ? { errors, allowed: only.allowed } : { errors }
   return new ApiError(code, detail, extra)
 }

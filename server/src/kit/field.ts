@@ -135,20 +135,23 @@ const NUMBER_MAX = 1_000_000_000_000
 /** A decimal number: areas (in the object's `area_unit`), coordinates, ratios. */
 export function number(
   description: string,
-  options: FieldOptions<number> & { min?: number; max?: number },
+  options: FieldOptions<number> & { min?: number; max?: number; decimals?: number },
 ): Field<number> {
   const minimum = options.min ?? -NUMBER_MAX
   const maximum = options.max ?? NUMBER_MAX
-  const schema = { type: 'number', minimum, maximum, description }
+  const { decimals } = options
+  const fine = decimals === undefined ? {} : { 'x-decimals': decimals }
+  const schema = { type: 'number', minimum, maximum, ...fine, description }
   return field('number', 'numeric', schema, options)
 }
 
 /** A thousand times the largest building there is. */
 const AREA_MAX = 1_000_000_000
 
-/** A floor area or land area, never negative, in the object's `area_unit`. */
+/** A floor area or land area, never negative, in the object's `area_unit`, to a hundredth of it as surveys certify. */
 export function area(description: string, options: FieldOptions<number>): Field<number> {
-  return number(`${description} In the object's area unit.`, { min: 0, max: AREA_MAX, ...options })
+  const about = `${description} In the object's area unit, with at most two decimals.`
+  return number(about, { min: 0, max: AREA_MAX, decimals: 2, ...options })
 }
 
 /** A percentage on the 0-100 scale (3 means 3 %). The name ends in `_pct`. */

@@ -1,6 +1,7 @@
 import { datetime, freeForm, integer, list, object, text, texts } from './field.ts'
 import type { Field, Fields } from './field.ts'
 import type { Issue } from './errors.ts'
+import type { Needs } from './needs.ts'
 
 /** A row as clients see it: every declared field is present, null when unknown. Values are JSON values. */
 export type Row = { [field: string]: unknown }
@@ -30,6 +31,9 @@ export interface Lifecycle {
   field: string
   initial: string
   transitions: Readonly<Record<string, readonly string[]>>
+  /** States that are over for good: only labels, keys of other systems and the fields in `editable` may change then. */
+  final: readonly string[]
+  editable?: readonly string[]
 }
 
 /** What a change of an object also means; told by an event of its own beside `created` or `updated`. */
@@ -79,10 +83,20 @@ export interface Resource {
   agenda: ((row: Row) => Due[]) | null
   /** Sort used when the caller names none, e.g. `-level_number`; `id` is always appended. */
   sort: string
-  /** Rules over several fields. Pure; `before` is null on create. */
-  check: (row: Row, before: Row | null) => Issue[]
+  /**
+   * Rules over several fields. Pure; `before` is null on create; `today` is left out where the past is told, which was right
+   * on its day.
+   */
+  check: (row: Row, before: Row | null, today?: string | null) => Issue[]
   /** Values computed from the same row (load factor, term in months). Pure; written with the row. */
   derive: (row: Row) => Row
+  /**
+   * Fields that a request may give in part, each with its whole value: done once, for what a client sends. What sources
+   * claim stays as they state it.
+   */
+  fills: Readonly<Record<string, (row: Row) => unknown>>
+  /** What must hold of the objects its rows name, beyond that they exist. */
+  needs: Needs | null
   /** Types of the objects its fields refer to. */
   targets: readonly string[]
   /** Names of the fields that `derive` sets; they are no claims of a source. */
@@ -103,8 +117,10 @@ export function defineResource<const F extends Fields>(definition: {
   agenda?: (row: RowOf<F>) => Due[]
   sort?: string
   rollups?: Fields
-  check?: (row: RowOf<F>, before: RowOf<F> | null) => Issue[]
+  check?: (row: RowOf<F>, before: RowOf<F> | null, today?: string | null) => Issue[]
   derive?: (row: RowOf<F>) => Partial<RowOf<F>>
+  fills?: { [K in keyof F]?: (row: RowOf<F>) => unknown }
+  needs?: Needs
 }): Resource & { fields: F } {
   const {
     lifecycle = null,
@@ -112,6 +128,8 @@ export function defineResource<const F extends Fields>(definition: {
     rollups = {},
     check = () => [],
     derive = () => ({}),
+    fills = {},
+    needs = null,
   } = definition
   return {
     ...definition,
@@ -125,6 +143,8 @@ export function defineResource<const F extends Fields>(definition: {
     agenda: (definition.agenda ?? null) as Resource['agenda'],
     sort,
     rollups,
+    fills,
+    needs,
     // The kit handles every resource through the erased row; the declaration keeps its own types.
     check: check as unknown as Resource['check'],
     derive: derive as unknown as Resource['derive'],

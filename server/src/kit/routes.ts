@@ -1,6 +1,7 @@
 /** The five endpoints most resources have, one line each in a feature's routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalid, notFound } from './errors.ts'
+import { etagOf, names, versionIn } from './etags.ts'
 import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
@@ -284,20 +285,10 @@ export function deleteRoute(app: FastifyInstance, resource: Resource): void {
 export function tellVersion(reply: FastifyReply, version: number): boolean {
   const etag = etagOf(version)
   reply.header('etag', etag)
-  return reply.request.headers['if-none-match']?.split(/,\s*/).includes(etag) ?? false
+  return names(reply.request.headers['if-none-match'], etag)
 }
 
-export function etagOf(version: number): string {
-  return `"v${version}"`
-}
-
-/** The version If-Match asks for, null when the header is absent or `*`. */
+/** The version If-Match asks for, null when the header is absent or `*`. @throws 412, 422 */
 export function ifMatch(request: FastifyRequest): number | null {
-  const header = request.headers['if-match']
-  if (header === undefined || header === '*') return null
-  const match = /^"v([0-9]{1,9})"$/.exec(header)
-  if (match) return Number(match[1])
-  throw invalid([
-    { field: 'If-Match', code: 'invalid_format', message: 'must be an ETag such as "v3"' },
-  ])
+  return versionIn(request.headers['if-match'])
 }

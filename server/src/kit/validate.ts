@@ -15,6 +15,12 @@ const queries = withFormats(new Ajv2020({ ...options, coerceTypes: true, useDefa
 function withFormats(ajv: Ajv2020): Ajv2020 {
   addFormats.default(ajv)
   ajv.addFormat('date', isDate)
+  // `multipleOf: 0.01` would ask binary numbers for what only decimal ones can be.
+  ajv.addKeyword({
+    keyword: 'x-decimals',
+    type: 'number',
+    validate: (most: number, value: number) => Number(value.toFixed(most)) === value,
+  })
   ajv.addFormat('date-time', (text: string) => instant(text) !== null)
   return ajv
 }
@@ -71,25 +77,8 @@ function issueOf(error: ErrorObject): Issue {
   const params = error.params as Record<string, unknown>
   const child = (name: unknown): string => (at ? `${at}.${String(name)}` : String(name))
   switch (error.keyword) {
-    case 'additionalProperties': {
-      const name = String(params['additionalProperty'])
-      const known = Object.keys((error.parentSchema?.['properties'] as object | undefined) ?? {})
-      const readOnly = (error.parentSchema?.['x-read-only'] as string[] | undefined)?.includes(name)
-      if (readOnly)
-        return {
-          field: child(name),
-          code: 'read_only',
-          message: 'is set by the service and cannot be written',
-        }
-      const suggestion = closest(name, known)
-      const message = `unknown field '${name}'`
-      return {
-        field: child(name),
-        code: 'unknown_field',
-        message,
-        ...(suggestion ? { suggestion } : {}),
-      }
-    }
+    case 'additionalProperties':
+      return unknownField(error, child(params['additionalProperty']))
     case 'required':
       return { field: child(params['missingProperty']), code: 'required', message: 'is required' }
     case 'enum': {
@@ -122,6 +111,12 @@ function issueOf(error: ErrorObject): Issue {
         code: 'invalid_format',
         message: `must match ${String(params['pattern'])}, got '${String(error.data)}'`,
       }
+    case 'x-decimals':
+      return {
+        field: at,
+        code: 'too_many_decimals',
+        message: `must have at most ${String(error.schema)} decimals, got ${String(error.data)}`,
+      }
     case 'minimum':
     case 'maximum':
       return { field: at, code: 'out_of_range', message: error.message ?? 'is out of range' }
@@ -132,6 +127,17 @@ function issueOf(error: ErrorObject): Issue {
         message: error.message ?? 'is invalid',
       }
   }
+}
+
+function unknownField({ params, parentSchema }: ErrorObject, field: string): Issue {
+  const name = String((params as Record<string, unknown>)['additionalProperty'])
+  const known = Object.keys((parentSchema?.['properties'] as object | undefined) ?? {})
+  if ((parentSchema?.['x-read-only'] as string[] | undefined)?.includes(name)) {
+    return { field, code: 'read_only', message: 'is set by the service and cannot be written' }
+  }
+  const suggestion = closest(name, known)
+  const message = `unknown field '${name}'`
+  return { field, code: 'unknown_field', message, ...(suggestion ? { suggestion } : {}) }
 }
 
 function dotted(pointer: string): string {

@@ -1,7 +1,7 @@
 /** Creates, changes and deletes of one object: from a request's body to the door and back. */
 import { DatabaseError } from 'pg'
-import { newRow, patched, wholeIssues } from './apply.ts'
-import { lockStatement, readWritten, writeStatement } from './door.ts'
+import { fillIn, newRow, patched, wholeIssues } from './apply.ts'
+import { holdStatement, lockStatement, readWritten, writeStatement } from './door.ts'
 import type { Change, ExternalId, IdempotencyRecord, WriteContext, Written } from './door.ts'
 import { ApiError, invalid } from './errors.ts'
 import { nullable } from './field.ts'
@@ -9,10 +9,13 @@ import type { Field, JsonSchema } from './field.ts'
 import { assertionsOf, foldedRow, ranksOf } from './history.ts'
 import { earlierAnswer, rememberIn } from './idempotency.ts'
 import type { IdempotencyRequest } from './idempotency.ts'
-import { idDigits, publicId } from './ids.ts'
+import { publicId } from './ids.ts'
+import { locksOf, neededBy, NOTHING, refusal } from './needs.ts'
+import type { Needed } from './needs.ts'
 import { allFields, writableFields } from './resource.ts'
+import { civilDate } from './query.ts'
 import type { Resource, Row } from './resource.ts'
-import { changedFacts, changedFields, referencesOf, render, sameValue } from './row.ts'
+import { changedFacts, changedFields, render, sameValue } from './row.ts'
 import { get, parseBody, refuseWhenUsed, usesOf } from './store.ts'
 import type { Store } from './store.ts'
 import type { Assertion, Claim } from './timeline.ts'
@@ -114,7 +117,9 @@ export async function create(
   const at = new Date()
   const [id = 0] = fixed.id === undefined ? await store.db.ids(1) : [fixed.id]
   const row = newRow(resource, request, id, at, { ...input, ...fixed.extra })
-  const issues = [...wholeIssues(resource, row), ...resource.check(row, null)]
+  fillIn(resource, row, Object.keys(input))
+  const today = todayOf(request, at)
+  const issues = [...wholeIssues(resource, row), ...resource.check(row, null, today)]
   if (issues.length > 0) throw invalid(issues)
   const change: Change = {
     id,
@@ -127,8 +132,14 @@ export async function create(
     contested: (request.source_id ?? API_SOURCE) !== API_SOURCE,
     external: { add: externalIds(row), remove: [] },
   }
-  const references = referencesOf(writableFields(resource), row)
-  return await passDoor(store, resource, request, change, at, references, 201)
+  const needed = neededBy(resource, row, null)
+  return await passDoor(store, resource, request, change, at, needed, 201)
+}
+
+/** The day in the time zone of the organization; null when the write is not for one. */
+function todayOf({ defaults }: WriteRequest, at: Date): string | null {
+  const zone = defaults['time_zone']
+  return typeof zone === 'string' ? civilDate(at.getTime(), zone) : null
 }
 
 /** Path of an object below the base URL. */
@@ -154,7 +165,14 @@ export async function update(
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
     const before = parseBody(stored.body)
     const at = timeAfter(before)
-    const after = patched(resource, before, patch, extra, request, at)
+    const after = patched(
+      resource,
+      before,
+      patch,
+      { extra, today: todayOf(request, at) },
+      request,
+      at,
+    )
     const facts = changedFacts(resource, after, before)
     const unchanged = Object.keys(after).every((name) => sameValue(after[name], before[name]))
     if (unchanged)
@@ -166,10 +184,10 @@ export async function update(
     final['version'] = stored.version + 1
     final['updated_at'] = at.toISOString()
     const change = changeOf(id, stored, before, final, claim)
-    const references = newReferences(resource, before, after)
+    const needed = neededBy(resource, after, before)
     try {
       const status = request.idempotency?.status ?? 200
-      return await passDoor(store, resource, request, change, at, references, status)
+      return await passDoor(store, resource, request, change, at, needed, status)
     } catch (error) {
       await pauseBefore(error, attempt, expected)
     }
@@ -265,7 +283,7 @@ export async function remove(
       external: { add: [], remove: externalIds(before) },
     }
     try {
-      await passDoor(store, resource, request, change, at, [], 204)
+      await passDoor(store, resource, request, change, at, NOTHING, 204)
       return
     } catch (error) {
       await pauseBefore(error, attempt, expected)
@@ -279,10 +297,9 @@ async function passDoor(
   request: WriteRequest,
   change: Change,
   at: Date,
-  references: { target: string; id: string; field: string }[],
+  needed: Needed,
   status: number,
 ): Promise<Outcome> {
-  const ids = references.map(({ target, id }) => ({ target, id: digitsOf(id) }))
   const { idempotency } = request
   const body = render(change.after)
   const version = change.expected + 1
@@ -296,16 +313,19 @@ async function passDoor(
     actor: request.actor,
     source_id: request.source_id ?? API_SOURCE,
     at,
-    references: ids,
+    ...needed,
     idempotency: sender === undefined ? record : undefined,
   }
   let written: Written
   try {
     const statement = writeStatement(resource, [change], context)
     const others = record && sender !== undefined ? rememberIn(sender, record, at) : []
-    const lock = users.length > 0 ? [lockStatement(resource, request.org_id, change.id)] : []
-    const results = await store.db.fly(request.org_id, [...lock, statement, ...others])
-    written = readWritten(results[lock.length] ?? [])
+    const locks = locksOf(resource, needed.needs).map(([table, held]) =>
+      holdStatement(table, request.org_id, held),
+    )
+    if (users.length > 0) locks.push(lockStatement(resource, request.org_id, change.id))
+    const results = await store.db.fly(request.org_id, [...locks, statement, ...others])
+    written = readWritten(results[locks.length] ?? [])
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== '23505') throw error
     const replayed = await earlierAnswer(store, request)
@@ -315,14 +335,9 @@ async function passDoor(
   if (written.count === 0) {
     const replayed = await earlierAnswer(store, request)
     if (replayed) return { id: change.id, version: 1, body: replayed.body, replayed }
-    throw notWritten(references, written)
+    throw refusal(resource, needed, written) ?? versionConflict(null)
   }
   return { id: change.id, version, body, replayed: null }
-}
-
-/** Digits of the id of any type; 0, which no object has, for one that is not in its usual form. */
-function digitsOf(id: string): number {
-  return idDigits(id.slice(0, id.indexOf('_')), id) ?? 0
 }
 
 /** A unique key spoke: an external id that is taken, unless the error is one of ours. */
@@ -330,21 +345,6 @@ function duplicate(error: DatabaseError): Error {
   if (!(error.constraint ?? error.message).includes('external_key')) return error
   const detail = 'Another object of this type has that external id.'
   return new ApiError('duplicate_external_id', detail, {}, error)
-}
-
-function notWritten(
-  references: { target: string; id: string; field: string }[],
-  written: Written,
-): ApiError {
-  const missing = new Set(written.missing.map(({ target, id }) => `${target} ${id}`))
-  const issues = references
-    .filter(({ target, id }) => missing.has(`${target} ${digitsOf(id)}`))
-    .map(({ field, id, target }) => ({
-      field,
-      code: 'not_found',
-      message: `no ${target.replaceAll('_', ' ')} has the id ${id}`,
-    }))
-  return issues.length > 0 ? invalid(issues) : versionConflict(null)
 }
 
 export function versionConflict(version: number | null): ApiError {
@@ -357,15 +357,6 @@ export function versionConflict(version: number | null): ApiError {
 
 function claimOf(attrs: Row, valid_from: number): Claim {
   return { valid_from, valid_to: null, attrs, retracts: null }
-}
-
-function newReferences(
-  resource: Resource,
-  before: Row,
-  after: Row,
-): { target: string; id: string; field: string }[] {
-  const known = new Set(referencesOf(writableFields(resource), before).map(({ id }) => id))
-  return referencesOf(writableFields(resource), after).filter(({ id }) => !known.has(id))
 }
 
 /** System and id of each external id of a row. */

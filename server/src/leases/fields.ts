@@ -71,16 +71,21 @@ const identity = {
     example: 'prop_1001',
     required: true,
   }),
-  building_id: reference('building', 'bld', 'The building, where the lease is in one only.', {
-    example: 'bld_1101',
-  }),
+  building_id: reference(
+    'building',
+    'bld',
+    'The building, where the lease is in one only. It is one of the property, and the spaces lie in it.',
+    {
+      example: 'bld_1101',
+    },
+  ),
   space_ids: references('space', 'spc', 'All spaces that the premises name, at any time.', {
     example: ['spc_1301'],
     readOnly,
   }),
   premises: list(
     premisesFields,
-    'The spaces or whole buildings that are let, dated, so that they can be added or given back.',
+    'The spaces or whole buildings that are let, dated, so that they can be added or given back. They lie in the property of the lease. Of the leases that are executed, active or in holdover, one tenant alone has a space on a day, subleases and licences aside.',
     {
       example: [
         {
@@ -117,10 +122,14 @@ const identity = {
     'What kind of contract it is: from the owner directly, a sublease, a licence, ...',
     { example: 'direct', required: true },
   ),
-  status: choice(LEASE_STATUSES, 'Where the lease stands between draft and end.', {
-    example: 'active',
-    initial: 'draft',
-  }),
+  status: choice(
+    LEASE_STATUSES,
+    'Where the lease stands between draft and end. It may be created in any status but superseded and void: active once its commencement_date has come, expired and holdover once its expiration_date has passed, terminated with terminated_date and status_reason. A void lease keeps its fields.',
+    {
+      example: 'active',
+      initial: 'draft',
+    },
+  ),
   status_reason: longText('Why the lease has its status; required when it is terminated.', {
     example: 'Tenant used its termination option.',
   }),

@@ -28,12 +28,20 @@ export const rentStepFields = {
     'What the step is: base rent, a time without or with less rent, or another kind of rent.',
     { example: 'base', required: true },
   ),
-  amount_monthly: money('The rent per month during the step.', { example: '30458.33' }),
-  amount_annual: money('The rent per year during the step.', { example: '365500.00' }),
-  per_area_annual: money('The rent during the step, per area unit and year.', {
-    example: '42.5000',
-    digits: 4,
+  amount_monthly: money('The rent per month during the step: a twelfth of amount_annual.', {
+    example: '30458.33',
   }),
+  amount_annual: money(
+    'The rent per year during the step. Of the three forms those left out are worked out from those given, by the area of the spaces of the step, else of the lease; forms that contradict each other by more than a cent a month and 0.5 % are refused.',
+    { example: '365500.00' },
+  ),
+  per_area_annual: money(
+    'The rent during the step, per area unit and year: amount_annual divided by the area.',
+    {
+      example: '42.5000',
+      digits: 4,
+    },
+  ),
   space_ids: references('space', 'spc', 'The spaces that the step is for; left out for all.', {
     example: ['spc_1301'],
   }),

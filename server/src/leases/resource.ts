@@ -2,6 +2,8 @@ import { defineResource } from '../kit/resource.ts'
 import { leaseAgenda } from './agenda.ts'
 import { leaseFields, leaseRollups } from './fields.ts'
 import { leaseMeanings } from './meanings.ts'
+import { leaseNeeds } from './let-queries.ts'
+import { filledSchedule } from './rent-forms.ts'
 import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
 
 export const lease = defineResource({
@@ -18,4 +20,6 @@ export const lease = defineResource({
   agenda: leaseAgenda,
   check: checkLease,
   derive: deriveLease,
+  fills: { rent_schedule: filledSchedule },
+  needs: leaseNeeds,
 })

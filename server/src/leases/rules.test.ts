@@ -1,20 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { allFields } from '../kit/resource.ts'
 import type { Row } from '../kit/resource.ts'
 import { lease } from './resource.ts'
+import { issuesOf, rowOf } from './rules-fixture.ts'
 import { fullMonths } from './rules.ts'
-
-const TERM = { commencement_date: '2022-09-01', expiration_date: '2029-08-31' }
-
-function rowOf(values: Row): Row {
-  const blank = Object.keys(allFields(lease)).map((name) => [name, null] as const)
-  return { ...Object.fromEntries(blank), id: 'le_1', status: 'draft', ...TERM, ...values }
-}
-
-function issuesOf(values: Row, before: Row | null = null): string[] {
-  const issues = lease.check(rowOf(values), before && rowOf(before))
-  return issues.map((issue) => `${issue.field} ${issue.code}`)
-}
 
 const base = (start_date: string, end_date: string | null = null, more: Row = {}): Row => ({
   kind: 'base',
@@ -282,51 +270,6 @@ describe('check of a lease', () => {
         suggestion: '2023-09-01',
       },
     ])
-  })
-})
-
-const moves: [string, Row, Row | null, string[]][] = [
-  ['loaded as active', { status: 'active' }, null, []],
-  ['loaded as terminated without a reason', { status: 'terminated' }, null, []],
-  ['loaded as superseded', { status: 'superseded' }, null, ['status invalid_transition']],
-  [
-    'terminated without date and reason',
-    { status: 'terminated' },
-    { status: 'active' },
-    ['terminated_date required', 'status_reason required'],
-  ],
-  [
-    'terminated with date and reason',
-    { status: 'terminated', terminated_date: '2028-12-31', status_reason: 'Option used.' },
-    { status: 'active' },
-    [],
-  ],
-  ['edited while terminated', { status: 'terminated' }, { status: 'terminated' }, []],
-  [
-    'active again without an amendment',
-    { status: 'active' },
-    { status: 'expired' },
-    ['amendments amendment_required'],
-  ],
-  [
-    'active again by an amendment',
-    { status: 'active', amendments: [{ kind: 'extension' }] },
-    { status: 'expired' },
-    [],
-  ],
-  ['a date taken away', { expiration_date: null }, {}, ['expiration_date required']],
-  ['a date that was never known', { expiration_date: null }, { expiration_date: null }, []],
-  [
-    'no longer month to month',
-    { expiration_date: null },
-    { expiration_date: null, is_month_to_month: true },
-    ['expiration_date required'],
-  ],
-]
-
-describe('a change of a lease', () => {
-  it.each(moves)('%s', (_, values, before, expected) => {
-    expect(issuesOf(values, before)).toEqual(expected)
   })
 })
 

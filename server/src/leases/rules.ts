@@ -1,15 +1,17 @@
-/** What must hold over several fields of a lease, and what follows from them. Pure: nothing depends on today. */
+/** What must hold over several fields of a lease, and what follows from them. Pure: the day is given. */
 import { inEach, knownCurrency, notAbove, notBefore } from '../kit/checks.ts'
 import type { Values } from '../kit/checks.ts'
 import { parseDecimal, sumMoney } from '../kit/decimal.ts'
 import type { Issue } from '../kit/errors.ts'
 import type { Lifecycle, RowOf } from '../kit/resource.ts'
+import { sameValue } from '../kit/row.ts'
 import type { ItemOf } from '../kit/vocabulary.ts'
 import { LEASE_STATUSES } from './fields.ts'
 import type { leaseFields } from './fields.ts'
 import type { premisesFields, termFields } from './parts.ts'
 import { findGaps, findOverlaps } from './periods.ts'
 import type { Period } from './periods.ts'
+import { checkForms } from './rent-forms.ts'
 import type {
   concessionFields,
   depositFields,
@@ -40,16 +42,23 @@ export const leaseLifecycle: Lifecycle = {
     superseded: [],
     void: [],
   },
+  final: ['void'],
 }
 
-export function checkLease(row: LeaseRow, before: LeaseRow | null): Issue[] {
+export function checkLease(
+  row: LeaseRow,
+  before: LeaseRow | null,
+  today: string | null = null,
+): Issue[] {
   return [
     ...checkStatus(row, before),
+    ...checkDay(row, before, today),
     ...checkTermKnown(row, before),
     ...checkDates(row),
     ...checkPremises(list<Premises>(row.premises)),
     ...checkTerms(list<ItemOf<typeof termFields>>(row.terms)),
     ...checkRentSchedule(list<RentStep>(row.rent_schedule)),
+    ...(sameValue(row.rent_schedule, before?.rent_schedule) ? [] : checkForms(row)),
     ...checkParts(row),
     ...checkDeposits(list<ItemOf<typeof depositFields>>(row.security_deposits)),
     ...checkSalesAndConcessions(row),
@@ -57,17 +66,18 @@ export function checkLease(row: LeaseRow, before: LeaseRow | null): Issue[] {
   ]
 }
 
-/** A lease may be loaded in any status but superseded: that one only a later lease can give it. */
+/** States that a lease can only come to: another one takes its place, or it is given up. */
+const NOT_AT_FIRST: readonly unknown[] = ['superseded', 'void']
+
 function checkStatus(row: LeaseRow, before: LeaseRow | null): Issue[] {
-  if (before === null) {
-    if (row.status !== 'superseded') return []
-    const allowed = LEASE_STATUSES.filter((status) => status !== 'superseded')
-    const message = 'a lease cannot be created as superseded'
+  if (before === null && NOT_AT_FIRST.includes(row.status)) {
+    const allowed = LEASE_STATUSES.filter((status) => !NOT_AT_FIRST.includes(status))
+    const message = `a lease cannot be created as ${row.status}`
     return [{ field: 'status', code: 'invalid_transition', message, allowed }]
   }
-  if (row.status === before.status) return []
+  if (row.status === before?.status) return []
   if (row.status === 'terminated') return checkTermination(row)
-  if (before.status === 'expired' && row.status === 'active' && !row.amendments?.length) {
+  if (before?.status === 'expired' && row.status === 'active' && !row.amendments?.length) {
     const message = 'an expired lease becomes active again only by an amendment'
     return [{ field: 'amendments', code: 'amendment_required', message }]
   }
@@ -75,10 +85,25 @@ function checkStatus(row: LeaseRow, before: LeaseRow | null): Issue[] {
 }
 
 function checkTermination(row: LeaseRow): Issue[] {
-  const message = 'is required when the status becomes terminated'
+  const message = 'is required for a lease that is terminated'
   return (['terminated_date', 'status_reason'] as const)
     .filter((field) => !row[field])
     .map((field) => ({ field, code: 'required', message }))
+}
+
+/** A lease that comes to its status today must have begun to be active, and have run out to be expired or held over. */
+function checkDay(row: LeaseRow, before: LeaseRow | null, today: string | null): Issue[] {
+  if (today === null || row.status === before?.status) return []
+  const { status, commencement_date: first, expiration_date: last } = row
+  if (status === 'active' && first && first > today) {
+    const message = `must not be after today (${today}) for a lease that is active`
+    return [{ field: 'commencement_date', code: 'after_today', message }]
+  }
+  if ((status === 'expired' || status === 'holdover') && last && last >= today) {
+    const message = `must be before today (${today}) for a lease that is ${status}`
+    return [{ field: 'expiration_date', code: 'not_before_today', message }]
+  }
+  return []
 }
 
 /** Required on create; a lease that was loaded without them can still be edited, but they cannot be taken away. */

@@ -3,7 +3,6 @@ import { ApiError } from '../kit/errors.ts'
 import { pathId, publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
 import {
-  etagOf,
   getRoute,
   ifMatch,
   JSON_TYPE,
@@ -11,6 +10,7 @@ import {
   sendCreated,
   writeRequest,
 } from '../kit/routes.ts'
+import { etagOf } from '../kit/etags.ts'
 import { createDocs, deleteDocs, patchDocs } from '../kit/schemas.ts'
 import { get } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { notFound } from '../kit/errors.ts'
+import { names } from '../kit/etags.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import { errorEntries, errorEntry, errorMain, errorsMain, isErrorCode } from './errors-view.ts'
@@ -149,7 +150,7 @@ function send(reply: FastifyReply, { type, plain, zipped, etag }: Asset): Fastif
     'x-content-type-options': 'nosniff',
   })
   const { headers } = reply.request
-  if (headers['if-none-match'] === etag) return reply.code(304).send()
+  if (names(headers['if-none-match'], etag)) return reply.code(304).send()
   const zips = /\bgzip\b/.test(headers['accept-encoding'] ?? '')
   if (zips) reply.header('content-encoding', 'gzip')
   return reply.type(type).send(zips ? zipped : plain)

@@ -84,10 +84,13 @@ function typeIssue(at: string, type: string, registry: Registry): Issue {
 }
 
 function streamIssues(stream: Stream, at: string, registry: Registry): Issue[] {
-  const fields = fieldsOf(stream.type, registry)
-  if (!fields) return [typeIssue(`${at}.type`, stream.type, registry)]
+  const { type, key } = stream as Partial<Stream>
+  // The schema has found fault with what is missing here.
+  if (type === undefined) return []
+  const fields = fieldsOf(type, registry)
+  if (!fields) return [typeIssue(`${at}.type`, type, registry)]
   return [
-    ...expressionIssues(stream.key, `${at}.key`),
+    ...(key === undefined ? [] : expressionIssues(key, `${at}.key`)),
     ...entriesIssues(stream.map, `${at}.map`, fields),
     ...Object.entries(stream.resolve).flatMap(([path, rule]) =>
       resolveIssues(stream, path, rule, `${at}.resolve.${path}`, registry),

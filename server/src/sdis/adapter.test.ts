@@ -256,6 +256,40 @@ streams:
     ])
   })
 
+  test('is refused with what its form and what its meaning lacks, once each', () => {
+    const map = { name: 'row.A +', nam: 'row.A', code: { form: 'row.B' }, premises: 5 }
+    const resolve = {
+      'premises.space_id': { type: 'space', stream: 's', value: 'row.S' },
+      owner_id: { type: 'party', stream: 'p', value: 'row.P' },
+    }
+    const text = document(
+      { key: 7, map, resolve },
+      { guard: {}, locale: { decimal: ';', timezone: 'Mars' } },
+    )
+    const found = issuesOf(text).map(
+      ({ field, code }) => `${field.replace('adapter.', '')} ${code}`,
+    )
+    expect(found.toSorted()).toEqual([
+      'guard unknown_field',
+      'locale.decimal invalid_enum',
+      'locale.timezone unknown_value',
+      'streams[0].key invalid_type',
+      'streams[0].map.code invalid_type',
+      'streams[0].map.code.form unknown_field',
+      'streams[0].map.nam unknown_field',
+      'streams[0].map.name invalid_expression',
+      'streams[0].map.premises invalid_type',
+      'streams[0].resolve.owner_id unknown_field',
+    ])
+  })
+
+  test('whose streams cannot be looked into is refused for that alone', () => {
+    for (const streams of [5, [5], [{ type: 'building' }]]) {
+      const issues = issuesOf(document({}, { streams }))
+      expect(issues.length).toBeGreaterThan(0)
+    }
+  })
+
   test('of more than 200,000 characters is too large', () => {
     expect(() => readAdapter(' '.repeat(200_001), registry)).toThrow(
       expect.objectContaining({ code: 'payload_too_large' }),

@@ -6,6 +6,7 @@ import type { Issue } from '../kit/errors.ts'
 import type { Registry } from '../kit/query.ts'
 import { validate } from '../kit/validate.ts'
 import { adapterIssues } from './adapter-checks.ts'
+import { soundParts } from './adapter-parts.ts'
 import { ADAPTER_SCHEMA } from './adapter-schema.ts'
 
 export type ValueType =
@@ -111,8 +112,12 @@ export function readAdapter(source: string, registry: Registry): Adapter {
       },
     ])
   }
-  const issues = validate(ADAPTER_SCHEMA, document).map((issue) => inAdapter(issue))
-  if (issues.length > 0) throw invalid(issues)
+  const issues = validate(ADAPTER_SCHEMA, document)
+  if (issues.length > 0) {
+    const parts = soundParts(document, issues) as Partial<Adapter> | null
+    const deeper = parts ? adapterIssues(complete(parts), registry) : []
+    throw invalid([...issues.map((issue) => inAdapter(issue)), ...deeper])
+  }
   const adapter = complete(document as Partial<Adapter>)
   const found = adapterIssues(adapter, registry)
   if (found.length > 0) throw invalid(found)
@@ -129,12 +134,11 @@ function inAdapter(issue: Issue): Issue {
 }
 
 function complete(given: Partial<Adapter>): Adapter {
-  const source = given.source as Adapter['source']
   return {
     adapter: given.adapter as string,
     version: given.version ?? 1,
     description: given.description ?? null,
-    source: { ...source, rank: source.rank ?? 50 },
+    source: { ...(given.source as Adapter['source']), rank: given.source?.rank ?? 50 },
     locale: {
       decimal: '.',
       thousands: ',',

@@ -3,7 +3,7 @@ import { newRow } from '../kit/apply.ts'
 import { inOrder } from '../db/db.ts'
 import type { Statement } from '../db/pipeline.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
-import type { Change } from '../kit/door.ts'
+import type { Change, Reference } from '../kit/door.ts'
 import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow } from '../kit/history.ts'
 import type { Source } from '../kit/history.ts'
@@ -287,12 +287,6 @@ function ownClaims(load: Load, known: readonly Assertion[]): Claim[] {
         ),
       ),
     }))
-}
-
-/** An object that must exist for a write to be done. */
-export interface Reference {
-  target: string
-  id: number
 }
 
 /** Changes of one resource as the door's statement, built before it is sent. */

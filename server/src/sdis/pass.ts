@@ -101,12 +101,13 @@ export async function readyChunk(
   const { load } = running
   const rowOf = (item: LoadItem): SheetRow => mapped.rows.get(item) as SheetRow
   const free = await withoutTaken(running, mapped.items)
-  const resolved = await resolver.resolve(
+  const found = await resolver.resolve(
     free.items,
     free.items.map((item) => rowOf(item).cells),
   )
+  const resolved = { ...found, ...(await resolver.checks.check(found.items)) }
   const byRow = new Map(mapped.items.map((item) => [item.row, rowOf(item)]))
-  const issues = [...free.issues, ...resolved.issues]
+  const issues = [...free.issues, ...found.issues, ...resolved.issues]
   const errors = [
     ...mapped.errors,
     ...issues.map((issue) => errorRow(source, byRow.get(issue.row) ?? { cells: [] }, issue)),

@@ -1,7 +1,7 @@
 /** Ids of related objects: records name them by the key they have in the source. */
 import { inOrder } from '../db/db.ts'
 import { newRow } from '../kit/apply.ts'
-import type { Change } from '../kit/door.ts'
+import type { Change, Reference } from '../kit/door.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFacts, filledFields } from '../kit/row.ts'
@@ -9,8 +9,9 @@ import type { Tx } from '../kit/types.ts'
 import type { Resolve, Stream } from './adapter.ts'
 import type { Mapping, Ref, RowIssue } from './mapping.ts'
 import { API_RANK, doorWrite, passDoor } from './load.ts'
-import type { Load, LoadItem, Reference } from './load.ts'
+import type { Load, LoadItem } from './load.ts'
 import type { Cell } from './readers/types.ts'
+import { NeedChecks } from './needs.ts'
 import { relatedObjects, saveRecords } from './record-queries.ts'
 
 /** Keys looked up and kept; the map starts over when it is full. */
@@ -37,6 +38,8 @@ export interface Resolved {
 type Found = string | null
 
 export class Resolver {
+  /** What the records need of the objects found. */
+  readonly checks: NeedChecks
   private readonly load: Load
   private readonly rules: ReadonlyMap<string, Resolve>
   private readonly mapping: Mapping
@@ -46,6 +49,7 @@ export class Resolver {
     this.load = load
     this.rules = new Map(Object.entries(stream.resolve))
     this.mapping = mapping
+    this.checks = new NeedChecks(load, stream)
   }
 
   /**

@@ -13,7 +13,9 @@ import {
 import type { Fields } from '../kit/field.ts'
 import type { Issue } from '../kit/errors.ts'
 import { defineResource } from '../kit/resource.ts'
-import type { RowOf } from '../kit/resource.ts'
+import type { Row, RowOf } from '../kit/resource.ts'
+import { placeKinds, placeNeeds } from '../places.ts'
+import type { NamedPart } from '../places.ts'
 import {
   areaUnit,
   currency,
@@ -148,6 +150,11 @@ function checkSpace(row: SpaceRow): Issue[] {
   ]
 }
 
+function floorsOf({ floor_ids, building_id }: Row): NamedPart[] {
+  const ids = (floor_ids ?? []) as string[]
+  return ids.map((id, i) => ['floor', id, `floor_ids[${i}]`, building_id])
+}
+
 export const space = defineResource({
   name: 'space',
   path: 'spaces',
@@ -159,4 +166,5 @@ export const space = defineResource({
   rollups,
   check: checkSpace,
   derive: (row) => ({ load_factor: loadFactor(row) }),
+  needs: { kinds: placeKinds, of: (row) => placeNeeds(row, floorsOf(row)) },
 })

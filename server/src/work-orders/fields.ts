@@ -129,15 +129,30 @@ const subject = {
     example: 'prop_1001',
     required: true,
   }),
-  building_id: reference('building', 'bld', 'The building in which the work is to be done.', {
-    example: 'bld_1101',
-  }),
-  floor_id: reference('floor', 'flr', 'The floor on which the work is to be done.', {
-    example: 'flr_1212',
-  }),
-  space_id: reference('space', 'spc', 'The space in which the work is to be done.', {
-    example: 'spc_1301',
-  }),
+  building_id: reference(
+    'building',
+    'bld',
+    'The building in which the work is to be done, one of the property.',
+    {
+      example: 'bld_1101',
+    },
+  ),
+  floor_id: reference(
+    'floor',
+    'flr',
+    'The floor on which the work is to be done, in the building or else the property.',
+    {
+      example: 'flr_1212',
+    },
+  ),
+  space_id: reference(
+    'space',
+    'spc',
+    'The space in which the work is to be done, in the building or else the property.',
+    {
+      example: 'spc_1301',
+    },
+  ),
   lease_id: reference('lease', 'le', 'The lease of the tenant that is concerned.', {
     example: 'le_4001',
   }),
@@ -203,10 +218,14 @@ const subject = {
 } satisfies Fields
 
 const progress = {
-  status: choice(WORK_ORDER_STATUSES, 'How far the work is.', {
-    example: 'in_progress',
-    initial: 'new',
-  }),
+  status: choice(
+    WORK_ORDER_STATUSES,
+    'How far the work is. Once it is closed or cancelled only comments, rating, feedback, tags and external_ids change.',
+    {
+      example: 'in_progress',
+      initial: 'new',
+    },
+  ),
   status_reason: longText('Why the work order has its status, such as what it waits for.', {
     example: 'Waiting for a part.',
   }),

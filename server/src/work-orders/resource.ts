@@ -1,5 +1,6 @@
 import { defineResource } from '../kit/resource.ts'
 import { workOrderAgenda } from './agenda.ts'
+import { placeKinds, placeNeeds } from '../places.ts'
 import { workOrderFields, workOrderRollups } from './fields.ts'
 import { workOrderMeanings } from './meanings.ts'
 import { checkWorkOrder, deriveWorkOrder, workOrderLifecycle } from './rules.ts'
@@ -17,4 +18,13 @@ export const workOrder = defineResource({
   agenda: workOrderAgenda,
   check: checkWorkOrder,
   derive: deriveWorkOrder,
+  needs: {
+    kinds: placeKinds,
+    of: (row) =>
+      placeNeeds(row, [
+        ['building', row['building_id'], 'building_id'],
+        ['floor', row['floor_id'], 'floor_id', row['building_id']],
+        ['space', row['space_id'], 'space_id', row['building_id']],
+      ]),
+  },
 })

@@ -57,6 +57,9 @@ export const workOrderLifecycle: Lifecycle = {
     closed: [],
     cancelled: [],
   },
+  final: ['closed', 'cancelled'],
+  // What tenants say once the work is done, and what is noted about it later.
+  editable: ['comments', 'rating', 'feedback'],
 }
 
 const MINUTE = 60_000

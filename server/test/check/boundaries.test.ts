@@ -18,7 +18,7 @@ const sources = files(['server/src'], '.ts')
 const GROUND = new Set(['kit', 'db', 'http', 'queue'])
 
 /** Files of the top level put the parts together; only these are for everyone. */
-const SHARED_TOP = new Set(['config.ts', 'resources.ts', 'egress.ts', 'addresses.ts'])
+const SHARED_TOP = new Set(['config.ts', 'resources.ts', 'egress.ts', 'addresses.ts', 'places.ts'])
 
 const folderOf = (path: string): string =>
   path.includes('/') ? (path.split('/')[0] as string) : ''
@@ -103,10 +103,11 @@ describe('imports', () => {
 const SQL_FILES = [
   /^db\//, // the database itself
   /^queue\//, // claiming and sequencing
-  /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency|record)\.ts$/, // reads, facts and the one write door
+  /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency|needs|record)\.ts$/, // reads, facts and the one write door
   /^http\/(auth|request-log)\.ts$/, // one statement each, before an organization is known
   /\/(queries|rollups)\.ts$/, // what the generic store cannot express
   /\/[a-z-]+-(queries|rollups)\.ts$/,
+  /^places\.ts$/, // what lies where, asked by the write door
   /^keys\/service\.ts$/,
   /^events\/feed\.ts$/, // the feed that everyone reads
   /^sdis\/(jobs|run|service|work)\.ts$/, // a job's own rows, beside the step that changes them
