@@ -4,6 +4,7 @@ import type { Statement } from '../db/pipeline.ts'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError } from './errors.ts'
 import type { Store } from './store.ts'
+import type { Actor, Tx } from './types.ts'
 import type { WriteRequest } from './write.ts'
 
 /** The idempotency key of a request. */
@@ -27,10 +28,7 @@ export async function earlierAnswer(
   if (!idempotency) return null
   const sender = idempotency.org_id ?? org_id
   const record = await rememberedAnswer(store, sender, idempotency.key, idempotency.route)
-  if (record && record.fingerprint !== idempotency.fingerprint) {
-    const detail = `Idempotency-Key ${idempotency.key} was used with another body within 24 hours.`
-    throw new ApiError('idempotency_conflict', detail)
-  }
+  if (record) refuseOther(idempotency, record)
   return record ?? null
 }
 
@@ -57,6 +55,89 @@ export function rememberIn(org_id: number, record: IdempotencyRecord, at: Date):
       ],
     },
   ]
+}
+
+/** An answer that is stored with what it tells of. */
+export interface Answer {
+  status: number
+  headers: Record<string, string>
+  body: string
+  /** What a repeat is answered instead of the body, when that holds a secret. */
+  repeated?: string
+}
+
+/** The answer, and the stored one when the request is the repeat of an earlier one. */
+export interface Answered {
+  answer: Answer
+  replayed: IdempotencyRecord | null
+}
+
+/**
+ * Runs what a POST does in one transaction with the answer it will be given again. For what does not pass the write
+ * door, which does the same.
+ * @throws 409 `idempotency_in_progress` while the first request with the key is under way, `idempotency_conflict` when
+ *   it had another body.
+ */
+export async function once(
+  { db }: Pick<Store, 'db'>,
+  { org_id, idempotency, actor }: WriteRequest,
+  run: (tx: Tx) => Promise<Answer>,
+): Promise<Answered> {
+  return await db.transaction(org_id, async (tx) => {
+    if (!idempotency) return { answer: await run(tx), replayed: null }
+    const { key, route } = idempotency
+    const [lock] = await tx.query<{ free: boolean }>(
+      'select pg_try_advisory_xact_lock(hashtextextended($1, 7016)) as free',
+      [`${org_id} ${route} ${key}`],
+    )
+    if (!lock?.free) {
+      const detail = 'The first request with this Idempotency-Key is still under way.'
+      throw new ApiError('idempotency_in_progress', detail, { retry_after_s: 1 })
+    }
+    const [replayed] = await tx.query<IdempotencyRecord>(
+      'select key, route, fingerprint, status, headers, body from idempotency where org_id = $1 and key = $2 and route = $3',
+      [org_id, key, route],
+    )
+    if (replayed) {
+      refuseOther(idempotency, replayed)
+      return { answer: replayed, replayed }
+    }
+    const answer = await run(tx)
+    const { status, headers, body, repeated = body } = answer
+    const record = {
+      ...idempotency,
+      status,
+      headers: { ...headers, ...original(actor) },
+      body: repeated,
+    }
+    await remember(tx, org_id, record, new Date())
+    return { answer, replayed: null }
+  })
+}
+
+/** The header by which a stored answer names the request that it was first given to. */
+export function original({ request_id }: Actor): Record<string, string> {
+  return request_id === null ? {} : { 'x-original-request-id': request_id }
+}
+
+/** Stores an answer in the transaction of what it tells of. @throws 23505 when the key was used before. */
+export async function remember(
+  tx: Tx,
+  org_id: number,
+  { key, route, fingerprint, status, headers, body }: IdempotencyRecord,
+  at: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into idempotency (org_id, key, route, fingerprint, status, headers, body, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [org_id, key, route, fingerprint, status, JSON.stringify(headers), body, at],
+  )
+}
+
+function refuseOther(sent: IdempotencyRequest, stored: IdempotencyRecord): void {
+  if (stored.fingerprint === sent.fingerprint) return
+  const detail = `Idempotency-Key ${sent.key} was used with another body within 24 hours.`
+  throw new ApiError('idempotency_conflict', detail)
 }
 
 /** The stored answer of an idempotency key, if there is one. */
