@@ -13,8 +13,14 @@ export function errors(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] as string
-    const allowed = (['GET', 'POST', 'PATCH', 'DELETE'] as const).filter(
-      (method) => method !== request.method && app.findRoute({ url: path, method }) !== null,
+    const found = (['GET', 'POST', 'PATCH', 'DELETE'] as const).flatMap((method) => {
+      const route = method === request.method ? null : app.findRoute({ url: path, method })
+      return route ? [{ method, parameters: Object.keys(route.params).length }] : []
+    })
+    // `/api-keys/scopes` is a path of its own, though `/api-keys/:id` has its form.
+    const fewest = Math.min(...found.map(({ parameters }) => parameters))
+    const allowed = found.flatMap(({ method, parameters }) =>
+      parameters === fewest ? [method] : [],
     )
     if (allowed.length === 0) {
       return sendProblem(

@@ -298,6 +298,7 @@ export const scopesDocs = route(
   'List scopes',
   'Every scope with what it allows, the plan that includes it and the endpoints that need it.',
   { 200: listSchema(scopeSchema, 'ScopeList') },
+  { problems: [422] },
 )
 
 export const simulateDocs = route(

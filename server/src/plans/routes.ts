@@ -52,7 +52,7 @@ const listDocs: RouteDocs = {
     tags: ['plans'],
     response: { 200: listSchema(planSchema, 'PlanList') },
     parameters: [],
-    problems: [],
+    problems: [422],
   },
 }
 
