@@ -18,7 +18,7 @@ alter table api_key
   add column addresses jsonb not null default '{}',
   add constraint api_key_old_hash_key unique (old_hash);
 update api_key set updated_at = created_at;
-alter table api_key alter column updated_at set not null;
+alter table api_key alter column updated_at set default now(), alter column updated_at set not null;
 
 drop function app.find_key(bytea);
 create function app.find_key(key_hash bytea)

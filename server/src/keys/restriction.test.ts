@@ -53,7 +53,7 @@ describe('a key of one property', () => {
     'sees, of %s, only what belongs to it',
     async (name, { path }) => {
       for (const base of ['', '/grid/v2']) {
-        const list = await some.get(`${base}/${path}?include=total_count`)
+        const list = await some.get(`${base}/${path}?include=total_count,rollups,provenance`)
         expect(list).toMatchObject({ status: 200, body: { total_count: 1 } })
         expect(list.body.data.map((row: { id: string }) => row.id)).toEqual([mine[name]])
         expect((await some.get(`${base}/${path}/${mine[name]}`)).status).toBe(200)

@@ -57,67 +57,23 @@ export function rememberIn(org_id: number, record: IdempotencyRecord, at: Date):
   ]
 }
 
-/** An answer that is stored with what it tells of. */
-export interface Answer {
-  status: number
-  headers: Record<string, string>
-  body: string
-  /** What a repeat is answered instead of the body, when that holds a secret. */
-  repeated?: string
-}
-
-/** The answer, and the stored one when the request is the repeat of an earlier one. */
-export interface Answered {
-  answer: Answer
-  replayed: IdempotencyRecord | null
-}
-
-/**
- * Runs what a POST does in one transaction with the answer it will be given again. For what does not pass the write
- * door, which does the same.
- * @throws 409 `idempotency_in_progress` while the first request with the key is under way, `idempotency_conflict` when
- *   it had another body.
- */
-export async function once(
-  { db }: Pick<Store, 'db'>,
-  { org_id, idempotency, actor }: WriteRequest,
-  run: (tx: Tx) => Promise<Answer>,
-): Promise<Answered> {
-  return await db.transaction(org_id, async (tx) => {
-    if (!idempotency) return { answer: await run(tx), replayed: null }
-    const { key, route } = idempotency
-    const [lock] = await tx.query<{ free: boolean }>(
-      'select pg_try_advisory_xact_lock(hashtextextended($1, 7016)) as free',
-      [`${org_id} ${route} ${key}`],
-    )
-    if (!lock?.free) {
-      const detail = 'The first request with this Idempotency-Key is still under way.'
-      throw new ApiError('idempotency_in_progress', detail, { retry_after_s: 1 })
-    }
-    const [replayed] = await tx.query<IdempotencyRecord>(
-      'select key, route, fingerprint, status, headers, body from idempotency where org_id = $1 and key = $2 and route = $3',
-      [org_id, key, route],
-    )
-    if (replayed) {
-      refuseOther(idempotency, replayed)
-      return { answer: replayed, replayed }
-    }
-    const answer = await run(tx)
-    const { status, headers, body, repeated = body } = answer
-    const record = {
-      ...idempotency,
-      status,
-      headers: { ...headers, ...original(actor) },
-      body: repeated,
-    }
-    await remember(tx, org_id, record, new Date())
-    return { answer, replayed: null }
-  })
-}
-
 /** The header by which a stored answer names the request that it was first given to. */
 export function original({ request_id }: Actor): Record<string, string> {
   return request_id === null ? {} : { 'x-original-request-id': request_id }
+}
+
+/** The stored answer to a request, seen from within the transaction that would do it. @throws 409 as `earlierAnswer` does */
+export async function answerIn(
+  tx: Tx,
+  org_id: number,
+  sent: IdempotencyRequest,
+): Promise<IdempotencyRecord | null> {
+  const [stored] = await tx.query<IdempotencyRecord>(
+    'select key, route, fingerprint, status, headers, body from idempotency where org_id = $1 and key = $2 and route = $3',
+    [org_id, sent.key, sent.route],
+  )
+  if (stored) refuseOther(sent, stored)
+  return stored ?? null
 }
 
 /** Stores an answer in the transaction of what it tells of. @throws 23505 when the key was used before. */
