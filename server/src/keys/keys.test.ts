@@ -5,7 +5,7 @@ import type { Answer, TestClient } from '../../test/grid.ts'
 import { faultsOf, operations } from '../../test/openapi.ts'
 import { buildApp } from '../app.ts'
 import { keyIsWellFormed } from '../http/auth.ts'
-import { ALL_SCOPES } from '../kit/scopes.ts'
+import { ALL_SCOPES, PLAN_SCOPES } from '../kit/scopes.ts'
 import type { Scope } from '../kit/scopes.ts'
 
 const READ = { name: 'Reader', scopes: ['read:leases'] }
@@ -137,14 +137,14 @@ describe('POST /api-keys', () => {
     const client = await newClient(org_id, ['admin:keys', 'read:leases'])
     const wider = await client.post('/api-keys', {
       name: 'A',
-      scopes: ['read:leases', 'read:audit'],
+      scopes: ['read:leases', 'read:logs'],
     })
     expect(checked('POST /api-keys', wider)).toMatchObject({
       status: 403,
-      body: { code: 'insufficient_scope', required_scope: 'read:audit' },
+      body: { code: 'insufficient_scope', required_scope: 'read:logs' },
     })
     const professional = await newOrganization({ standing: { plan: 'professional' } })
-    const scopes = ['read:intelligence']
+    const scopes = Object.keys(PLAN_SCOPES)
     expect(await professional.post('/api-keys', { name: 'A', scopes })).toMatchObject({
       status: 403,
       body: { code: 'plan_required', plan_required: 'enterprise' },
@@ -208,13 +208,13 @@ describe('PATCH /api-keys/{id}', () => {
 
   it('touches no key that may do more than the one that asks', async () => {
     const client = await newOrganization()
-    const { body } = await made(client, { name: 'A', scopes: ['read:audit'] })
+    const { body } = await made(client, { name: 'A', scopes: ['read:logs'] })
     const less = await newClient(client.org_id, ['admin:keys'])
     for (const answer of [
       await less.patch(`/api-keys/${body.id}`, { name: 'B' }),
       await less.post(`/api-keys/${body.id}/rotate`, {}),
     ])
-      expect(answer).toMatchObject({ status: 403, body: { required_scope: 'read:audit' } })
+      expect(answer).toMatchObject({ status: 403, body: { required_scope: 'read:logs' } })
     expect((await less.delete(`/api-keys/${body.id}`)).status).toBe(204)
   })
 })

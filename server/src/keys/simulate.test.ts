@@ -5,7 +5,7 @@ import type { TestClient } from '../../test/grid.ts'
 import { faultsOf, operations } from '../../test/openapi.ts'
 import { portfolio } from '../../test/samples.ts'
 import type { Ids } from '../../test/samples.ts'
-import { ALL_SCOPES, SCOPES } from '../kit/scopes.ts'
+import { ALL_SCOPES, PLAN_SCOPES, SCOPES } from '../kit/scopes.ts'
 
 let client: TestClient
 let ids: Ids
@@ -120,7 +120,7 @@ describe('GET /plans', () => {
       sandbox_requests_per_minute: { per_key: 100, per_organization: 400 },
     })
     const has = body.data.map(({ scopes }: { scopes: string[] }) =>
-      scopes.includes('read:intelligence'),
+      scopes.some((scope) => scope in PLAN_SCOPES),
     )
     expect(has).toEqual([false, false, true])
   })
