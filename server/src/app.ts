@@ -12,11 +12,15 @@ import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
 import { errors, unreadable } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { ledgerOf } from './http/ledger.ts'
+import { Limiter } from './http/limiter.ts'
 import { limits } from './http/limits.ts'
 import { RequestCounts } from './http/metrics.ts'
 import { openapi, refuseUndocumented } from './http/openapi.ts'
 import { RequestLog, requestLog } from './http/request-log.ts'
+import { Throttle } from './http/throttle.ts'
 import './http/types.ts'
+import { KeyWatch } from './keys/watch.ts'
 import { invalid } from './kit/errors.ts'
 import type { JsonSchema } from './kit/field.ts'
 import { validate } from './kit/validate.ts'
@@ -28,10 +32,55 @@ import { tags } from './tags.ts'
 const BODY_MAX = 1024 * 1024
 
 export async function buildApp(config: Config, db: Db): Promise<FastifyInstance> {
+  const app = server(config)
+  const keys = new Keys(db)
+  const limiter = new Limiter(ledgerOf(db))
+  const watch = new KeyWatch(db, keys, limiter, (error) =>
+    app.log.error({ err: error }, 'use of keys not noted'),
+  )
+  const log = new RequestLog(db, (error) =>
+    app.log.error({ err: error }, 'request log not written'),
+  )
+  app.decorate('config', config)
+  app.decorate('db', db)
+  app.decorate('keys', keys)
+  app.decorate('limiter', limiter)
+  app.decorate('keyWatch', watch)
+  app.decorate('requestLog', log)
+  app.decorate('requestCounts', new RequestCounts())
+  app.decorate('storage', storageOf(config))
+  app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
+  app.decorateRequest('caller')
+  app.decorateRequest('problem', null)
+
+  if (config.GRID_OPS_PORT > 0) app.requestCounts.watch(app)
+  // A request's way: id -> key and scope -> limit -> body and its validation -> handler -> log.
+  refuseUndocumented(app)
+  marks(app)
+  auth(app, keys, new Throttle(config.GRID_LIMIT_FAILED_KEYS), watch.refused)
+  limits(app, limiter)
+  requestLog(app, log)
+  errors(app)
+  openapi(app, tags, eventHooks)
+  await app.register(
+    async (api) => {
+      for (const feature of features) await feature(api)
+    },
+    { prefix: '/api/v1' },
+  )
+  health(app)
+  referenceRoutes(app)
+  upkeep(app)
+  return app
+}
+
+/** The server with what it reads and writes, before anything of ours. */
+function server(config: Config): FastifyInstance {
   const prefix = `req_${randomBytes(6).toString('hex')}`
   let serial = 0
   const app = Fastify({
     bodyLimit: BODY_MAX,
+    trustProxy: config.GRID_TRUST_PROXY ?? false,
     logger: {
       level: config.GRID_LOG,
       redact: ['req.headers["x-api-key"]', 'req.headers.authorization'],
@@ -55,24 +104,11 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   )
   // Handlers send bytes they rendered; what little is left needs no compiled serializer.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
+  return app
+}
 
-  const keys = new Keys(db)
-  const log = new RequestLog(db, (error) =>
-    app.log.error({ err: error }, 'request log not written'),
-  )
-  app.decorate('config', config)
-  app.decorate('db', db)
-  app.decorate('keys', keys)
-  app.decorate('requestLog', log)
-  app.decorate('requestCounts', new RequestCounts())
-  app.decorate('storage', storageOf(config))
-  app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
-  app.decorateRequest('caller')
-  app.decorateRequest('problem', null)
-
-  if (config.GRID_OPS_PORT > 0) app.requestCounts.watch(app)
-  // A request's way: id -> key and scope -> limit -> body and its validation -> handler -> log.
-  refuseUndocumented(app)
+/** The id in front of every answer; behind a write, the call to number its events. */
+function marks(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
@@ -81,33 +117,22 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     if (request.method !== 'GET' && reply.statusCode < 300) written.wake()
     done()
   })
-  auth(app, keys)
-  limits(app)
-  requestLog(app, log)
-  errors(app)
-  openapi(app, tags, eventHooks)
-  await app.register(
-    async (api) => {
-      for (const feature of features) await feature(api)
-    },
-    { prefix: '/api/v1' },
-  )
-  health(app)
-  referenceRoutes(app)
-  const touch = setInterval(() => void touchKeys(db, keys).catch(() => {}), 10_000)
-  app.addHook('onClose', async () => {
-    clearInterval(touch)
-    await log.flush()
-    // A service that lost its database still stops in order.
-    await touchKeys(db, keys).catch(() => {})
-  })
-  return app
 }
 
-async function touchKeys(db: Db, keys: Keys): Promise<void> {
-  const used = keys.takeUsed()
-  if (used.length > 0)
-    await db.flyControl('select app.touch_keys($1::json)', [JSON.stringify(used)])
+/** What a serving process does beside its requests, and what it still writes before it ends. */
+function upkeep(app: FastifyInstance): void {
+  const { keyWatch, limiter, requestLog: requests } = app
+  const touch = setInterval(() => {
+    limiter.sweep()
+    keyWatch
+      .flush()
+      .catch((error: unknown) => app.log.warn({ err: error }, 'use of keys not noted'))
+  }, 10_000)
+  app.addHook('onClose', async () => {
+    clearInterval(touch)
+    // A service that lost its database still stops in order.
+    await Promise.allSettled([requests.flush(), keyWatch.flush(), limiter.close()])
+  })
 }
 
 async function cursorSecret(db: Db): Promise<KeyObject> {

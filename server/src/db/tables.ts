@@ -40,6 +40,7 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
   schema_migration: 'belongs to the database itself',
   app_secret: 'secrets of the installation, shared by all processes',
   api_key: 'found by its hash before the organization of a request is known',
+  quota: 'counted by every process for keys and organizations alike, and not kept',
   job: 'claimed by any worker, whatever the organization',
 }
 
@@ -58,6 +59,8 @@ export const DEFINER_FUNCTIONS: Readonly<
     owner: 'system',
     why: 'notes when keys were last used, for a batch of all organizations',
   },
+  take_quota: { owner: 'system', why: 'counts requests of keys and organizations' },
+  forget_quotas: { owner: 'system', why: 'deletes old counts of every organization' },
   place_transactions: { owner: 'system', why: 'numbers events of every organization' },
   write_request_log: { owner: 'system', why: 'writes a batch of all organizations' },
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },

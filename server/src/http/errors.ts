@@ -2,6 +2,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseError } from 'pg'
 import { ApiError } from '../kit/errors.ts'
+import type { Caller } from '../kit/types.ts'
 
 export function errors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
@@ -12,8 +13,14 @@ export function errors(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] as string
-    const allowed = (['GET', 'POST', 'PATCH', 'DELETE'] as const).filter(
-      (method) => method !== request.method && app.findRoute({ url: path, method }) !== null,
+    const found = (['GET', 'POST', 'PATCH', 'DELETE'] as const).flatMap((method) => {
+      const route = method === request.method ? null : app.findRoute({ url: path, method })
+      return route ? [{ method, parameters: Object.keys(route.params).length }] : []
+    })
+    // `/api-keys/scopes` is a path of its own, though `/api-keys/:id` has its form.
+    const fewest = Math.min(...found.map(({ parameters }) => parameters))
+    const allowed = found.flatMap(({ method, parameters }) =>
+      parameters === fewest ? [method] : [],
     )
     if (allowed.length === 0) {
       return sendProblem(
@@ -43,6 +50,8 @@ export function sendProblem(
   error: ApiError,
 ): FastifyReply {
   request.problem = error.code
+  const { retry_after_s } = error.extra
+  if (typeof retry_after_s === 'number') reply.header('retry-after', String(retry_after_s))
   const body = {
     type: `/errors/${error.code}`,
     title: error.title,
@@ -64,6 +73,10 @@ function mediaTypes({ method, headers }: FastifyRequest): string {
   const patch = method === 'PATCH' ? ' or application/merge-patch+json' : ''
   const sent = headers['content-type']
   return `Send the body as application/json${patch}${sent ? `, not as ${sent}` : ''}.`
+}
+
+function isRestricted({ caller }: FastifyRequest): boolean {
+  return (caller as Caller | null)?.property_ids !== null
 }
 
 /** What the pipeline and the pool say when the database is gone. */
@@ -91,6 +104,11 @@ function asApiError(error: unknown, request: FastifyRequest): ApiError {
   }
   if (error instanceof SyntaxError && (error as FastifyError).statusCode === 400) {
     return new ApiError('malformed_json', message)
+  }
+  // The database keeps a key of some properties from all others: a write outside of them ends here.
+  if (error instanceof DatabaseError && error.code === '42501' && isRestricted(request)) {
+    const detail = 'The key is restricted to some properties; this lies outside of them.'
+    return new ApiError('property_restricted', detail, {}, error)
   }
   if (error instanceof DatabaseError && /^(57014|57P|53)/.test(error.code ?? '')) {
     return new ApiError(

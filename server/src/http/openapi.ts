@@ -37,6 +37,7 @@ export function openapi(app: FastifyInstance, tags: readonly Tag[], hooks: reado
       routes.push({ method, url, scope: config?.scope ?? '', schema })
     }
   })
+  app.decorate('routes', routes)
   let rendered: string | null = null
   app.decorate(
     'openapi',

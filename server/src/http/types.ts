@@ -1,4 +1,6 @@
 import type { Keys } from './auth.ts'
+import type { Limiter } from './limiter.ts'
+import type { Documented } from './openapi-document.ts'
 import type { RequestCounts } from './metrics.ts'
 import type { RequestLog } from './request-log.ts'
 import type { Caller } from '../kit/types.ts'
@@ -13,6 +15,8 @@ declare module 'fastify' {
     db: Db
     store: Store
     keys: Keys
+    limiter: Limiter
+    routes: Documented[]
     requestLog: RequestLog
     requestCounts: RequestCounts
     /** The OpenAPI document as text. */
@@ -27,6 +31,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     scope?: RouteDocs['config']['scope']
+    /** A limit of its own, declared with `smallLimit`. */
+    limit?: string
   }
   interface FastifySchema {
     operationId?: string
