@@ -21,6 +21,7 @@ import { validate } from './kit/validate.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { registry } from './resources.ts'
 import { tags } from './tags.ts'
+import { flushCounts } from './usage/service.ts'
 
 /** Largest JSON body, in bytes. Files have limits of their own. */
 const BODY_MAX = 1024 * 1024
@@ -92,6 +93,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.addHook('onClose', async () => {
     clearInterval(touch)
     await log.flush()
+    await flushCounts(db)
     // A service that lost its database still stops in order.
     await touchKeys(db, keys).catch(() => {})
   })

@@ -25,7 +25,13 @@ export const ORG_TABLES = [
   'idempotency',
   'event',
   'audit_entry',
+  'audit_seal',
+  'audit_checkpoint',
+  'audit_head',
+  'audit_due',
   'request_log',
+  'usage_request',
+  'usage_meter',
   'job_chunk',
   'job_error',
 ] as const
@@ -37,6 +43,7 @@ export const REFERENCE_TABLES = [] as const
 export const CONTROL_TABLES: Readonly<Record<string, string>> = {
   schema_migration: 'belongs to the database itself',
   app_secret: 'secrets of the installation, shared by all processes',
+  log_table: 'says how the partitions of the logs are made, whatever the organization',
   api_key: 'found by its hash before the organization of a request is known',
   job: 'claimed by any worker, whatever the organization',
 }
@@ -57,9 +64,21 @@ export const DEFINER_FUNCTIONS: Readonly<
     why: 'notes when keys were last used, for a batch of all organizations',
   },
   place_transactions: { owner: 'system', why: 'numbers events of every organization' },
+  audits_due: { owner: 'system', why: 'finds what is to be sealed in any organization' },
+  take_audit: {
+    owner: 'system',
+    why: 'the chain of an organization is written by the sealer alone',
+  },
+  seal_audit: {
+    owner: 'system',
+    why: 'the chain of an organization is written by the sealer alone',
+  },
+  count_usage: { owner: 'system', why: 'counts a batch of all organizations' },
   write_request_log: { owner: 'system', why: 'writes a batch of all organizations' },
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
+  drop_partitions: { owner: 'owner', why: 'drops tables, which only their owner may' },
+  events_needed_since: { owner: 'owner', why: 'knows what every reader of events still needs' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -1,4 +1,6 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
+import { auditKey } from '../audit/key.ts'
+import { sealAudits } from '../audit/sealer.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
@@ -6,6 +8,8 @@ import { sweepOrphans } from '../documents/sweep.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
+import { flushCounts } from '../usage/service.ts'
+import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
 
 /**
  * One step of a loop.
@@ -25,16 +29,20 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
+  const key = auditKey({ ...config, GRID_DATA_DIR: data_dir })
   const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
     loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('audit', log, async () => ((await sealAudits(db, await key)) > 0 ? 25 : 500)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
+      for (const name of await dropOldLogs(db, config))
+        log(`dropped ${name}, which is past its time`)
       return 6 * 60 * 60 * 1_000
     }),
     loop('idempotency', log, async () => {
-      await forgetAnswers(db)
+      await forgetAnswers(db, config)
       return 10 * 60 * 1_000
     }),
     loop('uploads', log, async () => {
@@ -46,6 +54,7 @@ export function startWork(
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
     await thread.end()
+    await flushCounts(db)
     await storage.close()
   }
 }
@@ -97,16 +106,4 @@ async function sleep(ms: number, signal: AbortSignal): Promise<void> {
 export async function placeTransactions(db: Db): Promise<number> {
   const rows = await db.flyControl('select app.place_transactions(10000)', [])
   return Number(rows[0]?.[0]?.toString() ?? 0)
-}
-
-async function ensurePartitions(db: Db): Promise<void> {
-  await db.flyControl(
-    `select app.ensure_partitions(current_date), app.ensure_partitions((current_date + interval '1 month')::date)`,
-    [],
-  )
-}
-
-/** Stored answers are kept for a day. */
-async function forgetAnswers(db: Db): Promise<void> {
-  await db.flyControl('select app.forget_answers()', [])
 }
