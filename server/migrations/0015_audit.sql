@@ -41,7 +41,7 @@ create table audit_seal (
   constraint audit_seal_pkey primary key (org_id, position, at)
 ) partition by range (at);
 create index audit_seal_tx_idx on audit_seal (org_id, tx_id, n);
-create index audit_seal_object_idx on audit_seal (org_id, object_id, position);
+create index audit_seal_object_idx on audit_seal (org_id, object_id);
 create index audit_seal_request_idx on audit_seal (org_id, request_id) where request_id is not null;
 insert into log_table (name, width, least_days) values ('audit_seal', 'month', 30);
 
@@ -105,7 +105,7 @@ grant select on audit_seal, audit_checkpoint, audit_head, audit_due, usage_reque
 grant select, insert on audit_seal, audit_checkpoint to grid_system;
 grant select, insert, update on audit_head, audit_due, usage_request, usage_meter to grid_system;
 grant select on log_table to grid_system;
-grant insert on request_log to grid_system;
+grant select, insert on request_log to grid_system;
 revoke insert on request_log_by_month from grid_system;
 
 do $$

@@ -220,7 +220,7 @@ export async function judgeChain(
          when c.position <> c.before + 1 then 'missing'
          when c.j -> 'position' <> to_jsonb(c.position) then 'moved'
          when not c.follows or c.j is null or c.j ->> 'id' <> 'aud_' || c.tx_id * ${ENTRIES_MAX} + c.n
-           or not ends_with(c.j ->> 'object_id', '_' || c.object_id)
+           or split_part(c.j ->> 'object_id', '_', -1) <> c.object_id::text
            or (c.action, c.actor_id, c.request_id) is distinct from (c.j ->> 'action', c.j -> 'actor' ->> 'id', c.j ->> 'request_id')
            then 'changed'
          when a.n is null then 'entry_missing'
