@@ -146,13 +146,16 @@ create or replace function app.ensure_partitions(day date)
     loop
       if to_regclass(format('public.%I', wanted.child)) is null then
         perform pg_advisory_xact_lock(7016, 2);
-        execute format('create table if not exists public.%I partition of public.%I for values from (%L) to (%L)',
-          wanted.child, wanted.name, wanted.first || ' 00:00+00', wanted.next || ' 00:00+00');
+        continue when to_regclass(format('public.%I', wanted.child)) is not null;
+        -- Attached rather than created in place: that way writers of the log do not wait, nor can they deadlock with this.
+        execute format('create table public.%I (like public.%I including defaults including storage)', wanted.child, wanted.name);
         if wanted.name = 'event' then
           execute format('alter table public.%I set (toast_tuple_target = 8160)', wanted.child);
         end if;
         execute format('alter table public.%I enable row level security', wanted.child);
         execute format('alter table public.%I force row level security', wanted.child);
+        execute format('alter table public.%I attach partition public.%I for values from (%L) to (%L)',
+          wanted.name, wanted.child, wanted.first || ' 00:00+00', wanted.next || ' 00:00+00');
       end if;
     end loop;
   end $$;

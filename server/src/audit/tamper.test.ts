@@ -13,6 +13,7 @@ import { canonical } from './canonical.ts'
 import { entryHash, signed } from './chain.ts'
 import { auditKey, keyId } from './key.ts'
 import type { AuditKey } from './key.ts'
+import { sealAudits } from './sealer.ts'
 import { verifyFile } from './verify-file.ts'
 
 const ACTOR = { type: 'system', id: null, name: 'Test', request_id: null } as const
@@ -135,6 +136,30 @@ describe('a chain in the database', () => {
       entries: 1_200,
       fault: { position: 1_000, reason: 'rewritten' },
     })
+  })
+
+  test('whose head was cut at a checkpoint is not taken for one that was dropped by age', async () => {
+    const client = await chained(1_200)
+    const sql = 'delete from audit_seal where org_id = $1 and position <= 1000'
+    await tamper([sql, [client.org_id]])
+    expect(await verification(client)).toMatchObject({ fault: { position: 1, reason: 'missing' } })
+  })
+
+  test('that is quiet is signed within an hour, to its end', async () => {
+    const client = await chained(5)
+    const checkpoints = async (): Promise<{ position: number }[]> =>
+      (await client.get('/audit-logs/checkpoints')).body.data
+    expect(await checkpoints()).toEqual([])
+    await tamper([
+      `update audit_head set unsigned_since = now() - interval '61 minutes' where org_id = $1`,
+      [client.org_id],
+    ])
+    const { app, db } = await grid()
+    await sealAudits(db, await auditKey(app.config))
+    expect(await checkpoints()).toMatchObject([{ position: 5, object: 'audit_checkpoint' }])
+    await sealAll(client)
+    expect(await checkpoints()).toHaveLength(1)
+    expect(await verification(client)).toMatchObject({ ok: true, checkpoints: 1 })
   })
 
   test('whose tail was cut behind the head is told by a checkpoint', async () => {

@@ -82,7 +82,7 @@ const usageSchema: JsonSchema = {
 const QUERY: Record<string, { description: string; schema: JsonSchema }> = {
   from: {
     description:
-      'From this day or time on, rounded down to the hour; the start of the month when absent.',
+      'From this day or time on, rounded down to the hour; the start of the month of `to` when absent.',
     schema: text('A day or a time.', '2026-05-01'),
   },
   to: {

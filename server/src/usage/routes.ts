@@ -54,8 +54,7 @@ const tooMany: Issue = {
 
 /** Sums of a month that goes on as it has begun. */
 async function forecast(app: FastifyInstance, org_id: number, now: Date): Promise<Row> {
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
-  const [start, end] = [Date.UTC(year, month), Date.UTC(year, month + 1)]
+  const [start, end] = [monthOf(now), monthOf(now, 1)]
   const span = { from: new Date(start).toISOString(), to: new Date(end).toISOString() }
   const rows = [
     ...(await requestsOf(app.db, org_id, span, [], 1)),
@@ -65,6 +64,11 @@ async function forecast(app: FastifyInstance, org_id: number, now: Date): Promis
   const factor = (end - start) / passed_ms
   const expected = Object.entries(sums(rows)).map(([meter, n]) => [meter, Math.round(n * factor)])
   return { ...span, totals: Object.fromEntries(expected) as Row }
+}
+
+/** Start of a time's month, or of one after it, in UTC. */
+function monthOf(time: Date, later = 0): number {
+  return Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later)
 }
 
 /** Every meter but the stored bytes, which are no sum over time. */
@@ -89,7 +93,7 @@ function rowView(row: UsageRow, groups: readonly Group[]): Row {
   return Object.assign({ meter: row.meter }, ...parts, { quantity: row.amount }) as Row
 }
 
-/** Whole hours around the times asked for; by default from the start of the month. */
+/** Whole hours around the times asked for; by default from the start of the month in which they end. */
 function spanOf(query: UsageQuery['Querystring'], now: Date): Span {
   const issues: Issue[] = []
   const time = (field: 'from' | 'to', fallback: number): number => {
@@ -101,8 +105,8 @@ function spanOf(query: UsageQuery['Querystring'], now: Date): Span {
     issues.push({ field, code: 'invalid_format', message })
     return fallback
   }
-  const from = time('from', Date.UTC(now.getUTCFullYear(), now.getUTCMonth()))
   const to = time('to', now.getTime())
+  const from = time('from', monthOf(new Date(to)))
   if (issues.length === 0 && from > to)
     issues.push({ field: 'to', code: 'out_of_range', message: 'must not be before from' })
   if (issues.length > 0) throw invalid(issues)
