@@ -36,10 +36,14 @@ create table audit_seal (
   object_id bigint not null,
   actor_id text,
   request_id text,
+  -- Digest of the row of audit_entry that it was made from.
+  source_digest bytea not null,
   -- Canonical JSON (RFC 8785) of the entry: the bytes that were hashed.
   body text not null,
   constraint audit_seal_pkey primary key (org_id, position, at)
 ) partition by range (at);
+-- Bodies stay uncompressed in the row, as those of events.
+alter table audit_seal alter column body set storage external;
 create index audit_seal_tx_idx on audit_seal (org_id, tx_id, n);
 create index audit_seal_object_idx on audit_seal (org_id, object_id);
 create index audit_seal_request_idx on audit_seal (org_id, request_id) where request_id is not null;
@@ -149,7 +153,7 @@ create or replace function app.ensure_partitions(day date)
         continue when to_regclass(format('public.%I', wanted.child)) is not null;
         -- Attached rather than created in place: that way writers of the log do not wait, nor can they deadlock with this.
         execute format('create table public.%I (like public.%I including defaults including storage)', wanted.child, wanted.name);
-        if wanted.name = 'event' then
+        if wanted.name in ('event', 'audit_seal') then
           execute format('alter table public.%I set (toast_tuple_target = 8160)', wanted.child);
         end if;
         execute format('alter table public.%I enable row level security', wanted.child);
@@ -301,14 +305,16 @@ create function app.take_audit(org bigint)
   $$;
 
 -- Appends sealed entries and checkpoints to a chain that this transaction has taken.
-create function app.seal_audit(org bigint, head json, seals json, checkpoints json)
+create function app.seal_audit(org bigint, head json, checkpoints json, sealed_at timestamptz, positions bigint[],
+    hashes text[], tx_ids bigint[], ns integer[], times text[], actions text[], object_ids bigint[], actor_ids text[],
+    request_ids text[], digests text[], bodies text[])
   returns void language plpgsql security definer set search_path = public, pg_temp
   as $$
   begin
-    insert into audit_seal (org_id, position, at, hash, tx_id, n, happened_at, action, object_id, actor_id, request_id, body)
-    select org, s.p, s.at, decode(s.h, 'hex'), s.t, s.n, s.w, s.a, s.o, s.i, s.r, s.b
-    from json_to_recordset(seals) as s(p bigint, at timestamptz, h text, t bigint, n integer, w timestamptz, a text, o bigint,
-      i text, r text, b text);
+    insert into audit_seal (org_id, position, at, hash, tx_id, n, happened_at, action, object_id, actor_id, request_id, source_digest, body)
+    select org, s.p, sealed_at, decode(s.h, 'hex'), s.t, s.n, s.w::timestamptz, s.a, s.o, s.i, s.r, decode(s.d, 'hex'), s.b
+    from unnest(positions, hashes, tx_ids, ns, times, actions, object_ids, actor_ids, request_ids, digests, bodies)
+      as s(p, h, t, n, w, a, o, i, r, d, b);
     insert into audit_checkpoint (org_id, position, at, hash, sealed_at, public_key, signature)
     select org, c.position, c.at, decode(c.hash, 'hex'), c.sealed_at, decode(c.public_key, 'base64'), decode(c.signature, 'base64')
     from json_to_recordset(checkpoints) as c(position bigint, at timestamptz, hash text, sealed_at timestamptz, public_key text,
@@ -324,7 +330,8 @@ do $$
 declare signature text;
 begin
   foreach signature in array array['app.forget_answers(integer)', 'app.write_request_log(json)', 'app.count_usage(json)',
-    'app.place_transactions(integer)', 'app.audits_due(integer)', 'app.take_audit(bigint)', 'app.seal_audit(bigint, json, json, json)'] loop
+    'app.place_transactions(integer)', 'app.audits_due(integer)', 'app.take_audit(bigint)', 
+    'app.seal_audit(bigint, json, json, timestamptz, bigint[], text[], bigint[], integer[], text[], text[], bigint[], text[], text[], text[], text[])'] loop
     execute format('alter function %s owner to grid_system', signature);
     execute format('revoke execute on function %s from public', signature);
     execute format('grant execute on function %s to grid_app', signature);

@@ -48,7 +48,6 @@ describe('canonical JSON', () => {
       "\u20ac": "Euro Sign", "\r": "Carriage Return", "\ufb33": "Hebrew Letter Dalet With Dagesh", "1": "One",
       "\ud83d\ude00": "Emoji: Grinning Face", "\u0080": "Control", "\u00f6": "Latin Small Letter O With Diaeresis"
     }`)
-    expect(Object.values(JSON.parse(canonical(Object.entries(keys).sort())))).toHaveLength(7)
     const order = [...canonical(keys).matchAll(/:"([^"]*)"/g)].map(([, value]) => value)
     expect(order).toEqual([
       'Carriage Return',

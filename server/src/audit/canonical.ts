@@ -28,12 +28,16 @@ export function canonical(value: unknown): string {
   }
 }
 
+/** Keys that are written as they are. */
+const PLAIN = /^\w+$/
+
 /** Members that are undefined are left out, as JSON does. */
 function members(value: Readonly<Record<string, unknown>>): string {
   let text = ''
   for (const key of Object.keys(value).sort()) {
     if (value[key] === undefined) continue
-    text += `${text === '' ? '' : ','}${canonical(key)}:${canonical(value[key])}`
+    const name = PLAIN.test(key) ? `"${key}"` : canonical(key)
+    text += `${text === '' ? '' : ','}${name}:${canonical(value[key])}`
   }
   return `{${text}}`
 }

@@ -275,19 +275,13 @@ export const checkpoints = docs(
   PAGE,
 )
 
-export const actions: RouteDocs = {
-  config: { scope: 'read:audit' },
-  schema: {
-    operationId: 'listAuditActions',
-    summary: 'List actions',
-    description:
-      'Every action that the audit log can tell of, each with the JSON Schema of its entries.',
-    tags: ['audit'],
-    response: { 200: listSchema(actionSchema, 'AuditActionList') },
-    parameters: [],
-    problems: [],
-  },
-}
+export const actions = docs(
+  'listAuditActions',
+  'List actions',
+  'Every action that the audit log can tell of, each with the JSON Schema of its entries.',
+  listSchema(actionSchema, 'AuditActionList'),
+  {},
+)
 
 export const exportAudit = docs(
   'exportAuditLogs',

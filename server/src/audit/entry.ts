@@ -24,8 +24,10 @@ export interface WrittenEntry {
   job_id: string | null
   /** JSON of the object as its event shows it. */
   body: string | null
-  /** What an import claimed of the object. */
-  claimed: Row | null
+  /** What an import claimed of the object, by valid time. */
+  claims: Row[] | null
+  /** Of the row itself. */
+  digest: string
 }
 
 /** Entries of one transaction have numbers below this; an entry's id is made of both, as an event's is. */
@@ -65,10 +67,15 @@ export function sealedEntry(org_id: number, position: number, entry: WrittenEntr
 }
 
 /** New values of the changed fields: as the event shows the object or, after an import, as they were claimed. */
-function valuesOf(changed: readonly string[], { body, claimed }: WrittenEntry): Row {
+function valuesOf(changed: readonly string[], { body, claims }: WrittenEntry): Row {
   if (changed.length === 0) return {}
-  const row = body === null ? (claimed ?? {}) : (JSON.parse(body) as Row)
+  const row = body === null ? mergedClaims(claims ?? []) : (JSON.parse(body) as Row)
   return Object.fromEntries(
     changed.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])),
   )
+}
+
+/** What is valid later wins. */
+function mergedClaims(claims: readonly Row[]): Row {
+  return claims.length === 1 ? (claims[0] as Row) : (Object.assign({}, ...claims) as Row)
 }

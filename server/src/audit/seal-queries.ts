@@ -1,5 +1,6 @@
 /** SQL of sealing: which organizations are due, what is not sealed yet, and the sealed rows. */
 import type { Db } from '../db/db.ts'
+import { bigintArray, integerArray, textArray } from '../kit/arrays.ts'
 import type { Tx } from '../kit/types.ts'
 import type { WrittenEntry } from './entry.ts'
 
@@ -40,6 +41,10 @@ interface Numbers {
   signed_position: string
 }
 
+/** Digest of a row `a` of audit_entry, to see later whether it is still the same. */
+export const DIGEST_SQL = `substr(sha256(convert_to(concat_ws('|', a.action, a.object_type, a.object_id, a.version,
+  a.changed::text, a.previous::text, a.details::text), 'UTF8')), 1, 16)`
+
 /**
  * Entries of placed transactions that are not sealed, in the order of placing. Transactions without events share the
  * number of the next one, so what is sealed already is looked up rather than passed by.
@@ -52,11 +57,10 @@ export async function unsealedEntries(
 ): Promise<WrittenEntry[]> {
   return await tx.query<WrittenEntry>(
     `select a.tx_id, t.first_seq, a.n, a.at::text as at, a.action, a.object_type, a.object_id, a.version, a.changed, a.previous,
-       a.details, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id, e.body,
+       a.details, encode(${DIGEST_SQL}, 'hex') as digest, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id, e.body,
        case when e.n is not null and e.body is null and a.changed <> '{}' then (
-         select jsonb_object_agg(v.key, v.value order by c.valid_from)
-         from assertion c cross join lateral jsonb_each(c.attrs) v
-         where c.org_id = $1 and c.tx_id = a.tx_id and c.object_id = a.object_id) end as claimed
+         select jsonb_agg(c.attrs order by c.valid_from) from assertion c
+         where c.org_id = $1 and c.tx_id = a.tx_id and c.object_id = a.object_id) end as claims
      from tx t
      join audit_entry a on a.org_id = $1 and a.tx_id = t.tx_id and a.at = t.at
      left join event e on e.org_id = $1 and e.tx_id = a.tx_id and e.n = a.n and e.at = a.at
@@ -67,16 +71,45 @@ export async function unsealedEntries(
   )
 }
 
+/** An entry with its place in the chain. */
+export interface Sealed {
+  position: number
+  hash: Buffer
+  body: string
+  entry: WrittenEntry
+}
+
 /** Writes sealed entries and checkpoints, and moves the head. */
 export async function seal(
   tx: Tx,
   org_id: number,
-  rows: { head: object; seals: readonly object[]; checkpoints: readonly object[] },
+  rows: { head: object; checkpoints: readonly object[]; at: string; seals: readonly Sealed[] },
 ): Promise<void> {
-  await tx.query('select app.seal_audit($1, $2::json, $3::json, $4::json)', [
-    org_id,
-    JSON.stringify(rows.head),
-    JSON.stringify(rows.seals),
-    JSON.stringify(rows.checkpoints),
-  ])
+  const { head, checkpoints, at, seals } = rows
+  const hex = seals.map(({ hash }) => hash.toString('hex'))
+  const texts = (of: (entry: WrittenEntry) => string | null): Buffer =>
+    textArray(seals.map(({ entry }) => of(entry)))
+  const numbers = (of: (entry: WrittenEntry) => string): Buffer =>
+    bigintArray(seals.map(({ entry }) => Number(of(entry))))
+  await tx.query(
+    `select app.seal_audit($1, $2::json, $3::json, $4::timestamptz, $5::bigint[], $6::text[], $7::bigint[], $8::integer[],
+       $9::text[], $10::text[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[])`,
+    [
+      org_id,
+      JSON.stringify(head),
+      JSON.stringify(checkpoints),
+      at,
+      bigintArray(seals.map(({ position }) => position)),
+      textArray(hex),
+      numbers(({ tx_id }) => tx_id),
+      integerArray(seals.map(({ entry }) => entry.n)),
+      texts((entry) => entry.at),
+      texts(({ action }) => action),
+      numbers(({ object_id }) => object_id),
+      texts(({ actor_id }) => actor_id),
+      texts(({ request_id }) => request_id),
+      texts(({ digest }) => digest),
+      textArray(seals.map(({ body }) => body)),
+    ],
+  )
 }

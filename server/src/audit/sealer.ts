@@ -8,10 +8,10 @@ import { sealedEntry } from './entry.ts'
 import type { WrittenEntry } from './entry.ts'
 import type { AuditKey } from './key.ts'
 import { auditsDue, seal, takeAudit, unsealedEntries } from './seal-queries.ts'
-import type { Head } from './seal-queries.ts'
+import type { Head, Sealed } from './seal-queries.ts'
 
-/** Entries sealed by one transaction at most. */
-const BATCH_MAX = 2_000
+/** Entries sealed by one transaction at most: so many keep the thread busy for some 20 ms. */
+const BATCH_MAX = 300
 
 /** Organizations looked at in one round. */
 const ORGANIZATIONS_MAX = 100
@@ -46,12 +46,12 @@ function sealedRows(
   key: AuditKey,
   head: Head,
   entries: readonly WrittenEntry[],
-): { head: object; seals: object[]; checkpoints: object[] } {
+): Parameters<typeof seal>[2] {
   const organization_id = publicId('org', org_id)
   // Times of sealing never go back, whatever the clock does.
   const at = new Date(Math.max(head.now.getTime(), head.at?.getTime() ?? 0)).toISOString()
   const checkpoints: (Checkpoint & { sealed_at: string })[] = []
-  const seals: object[] = []
+  const seals: Sealed[] = []
   let { position, hash, signed_position, unsigned_since } = head
   const sign = (sealed_at: string): void => {
     checkpoints.push({ ...checkpointOf(key, organization_id, { position, hash, at }), sealed_at })
@@ -66,7 +66,7 @@ function sealedRows(
     position++
     const body = canonical(sealedEntry(org_id, position, entry))
     hash = entryHash(hash, body)
-    seals.push(sealRow(position, at, hash, entry, body))
+    seals.push({ position, hash, body, entry })
     if (position % SIGNED_EVERY === 0) sign(at)
   }
   const last = entries.at(-1)
@@ -81,34 +81,13 @@ function sealedRows(
       signed_position,
       unsigned_since: position > signed_position ? (unsigned_since ?? at) : null,
     },
-    seals,
     checkpoints,
+    at,
+    seals,
   }
 }
 
 /** The log is kept by the month; a chain is signed where a month ends, so that it can be cut there. */
 function monthOf(time: string): string {
   return time.slice(0, 7)
-}
-
-function sealRow(
-  position: number,
-  at: string,
-  hash: Buffer,
-  entry: WrittenEntry,
-  body: string,
-): object {
-  return {
-    p: position,
-    at,
-    h: hash.toString('hex'),
-    t: entry.tx_id,
-    n: entry.n,
-    w: entry.at,
-    a: entry.action,
-    o: entry.object_id,
-    i: entry.actor_id,
-    r: entry.request_id,
-    b: body,
-  }
 }

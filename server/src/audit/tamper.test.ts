@@ -13,6 +13,7 @@ import { canonical } from './canonical.ts'
 import { entryHash, signed } from './chain.ts'
 import { auditKey, keyId } from './key.ts'
 import type { AuditKey } from './key.ts'
+import { DIGEST_SQL } from './seal-queries.ts'
 import { sealAudits } from './sealer.ts'
 import { verifyFile } from './verify-file.ts'
 
@@ -52,7 +53,7 @@ async function rehash(org_id: number, from: number): Promise<void> {
   await client.end()
   let previous = Buffer.alloc(32)
   const hashes = rows.map(({ position, hash, body }) => {
-    previous = Number(position) < from ? hash : entryHash(previous, body)
+    previous = Buffer.from(Number(position) < from ? hash : entryHash(previous, body))
     return previous.toString('hex')
   })
   await tamper([
@@ -128,6 +129,11 @@ describe('a chain in the database', () => {
     await tamper([
       `update audit_entry a set details = '{"n": 41}' from audit_seal s where a.org_id = $1 and s.org_id = $1
          and s.position = 42 and (a.tx_id, a.n) = (s.tx_id, s.n)`,
+      [client.org_id],
+    ])
+    await tamper([
+      `update audit_seal s set source_digest = ${DIGEST_SQL} from audit_entry a where a.org_id = $1 and s.org_id = $1
+         and (a.tx_id, a.n) = (s.tx_id, s.n)`,
       [client.org_id],
     ])
     await rehash(client.org_id, 42)
@@ -230,8 +236,9 @@ describe('an exported file', () => {
     return edited(from).map((line) => {
       if (line.startsWith('{"object":"audit_')) return line
       const { hash, ...entry } = JSON.parse(line)
-      previous =
-        entry.position < from ? Buffer.from(hash, 'hex') : entryHash(previous, canonical(entry))
+      previous = Buffer.from(
+        entry.position < from ? Buffer.from(hash, 'hex') : entryHash(previous, canonical(entry)),
+      )
       return JSON.stringify({ ...entry, hash: previous.toString('hex') })
     })
   }
@@ -289,7 +296,7 @@ describe('an exported file', () => {
     ],
     [
       'an edited checkpoint',
-      () => lines.with(-1, (lines.at(-1) as string).replace('"hash":"', '"hash":"0')),
+      () => lines.with(2_102, (lines[2_102] as string).replace('"hash":"', '"hash":"0')),
       { line: 2_103, position: 2_000, reason: 'bad_signature' },
     ],
     [

@@ -34,7 +34,7 @@ export function startWork(
   const loops = [
     loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
-    loop('audit', log, async () => ((await sealAudits(db, await key)) > 0 ? 25 : 500)),
+    loop('audit', log, async () => ((await sealAudits(db, await key)) > 0 ? 5 : 500)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))
