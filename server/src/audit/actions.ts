@@ -37,15 +37,16 @@ function actionOf(resource: Resource, operation: (typeof OPERATIONS)[number]): R
   const action = `${resource.name}.${operation}`
   const fields = Object.entries(allFields(resource)).filter(([, field]) => !field.writeOnly)
   const properties = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema]))
-  const values = (description: string): JsonSchema => ({ type: 'object', description, properties })
+  const values = { type: 'object', description: 'Values of the changed fields.', properties }
+  const before = { $ref: '#/$defs/values', description: 'Values of the changed fields before.' }
+  const after = { $ref: '#/$defs/values', description: 'Values of the changed fields after.' }
+  const parts = { created: { after }, updated: { before, after }, deleted: {} }[operation]
+  const schema = schemaOf(action, resource.name, parts)
   return {
     action,
     object_type: resource.name,
     description: `${resource.title}: ${operation}.`,
-    schema: schemaOf(action, resource.name, {
-      before: values('Values of the changed fields before.'),
-      after: values('Values of the changed fields after.'),
-    }),
+    schema: operation === 'deleted' ? schema : { ...schema, $defs: { values } },
   }
 }
 
