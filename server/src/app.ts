@@ -27,6 +27,7 @@ import { validate } from './kit/validate.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { registry } from './resources.ts'
 import { tags } from './tags.ts'
+import { flushCounts } from './usage/service.ts'
 
 /** Largest JSON body, in bytes. Files have limits of their own. */
 const BODY_MAX = 1024 * 1024
@@ -131,7 +132,12 @@ function upkeep(app: FastifyInstance): void {
   app.addHook('onClose', async () => {
     clearInterval(touch)
     // A service that lost its database still stops in order.
-    await Promise.allSettled([requests.flush(), keyWatch.flush(), limiter.close()])
+    await Promise.allSettled([
+      requests.flush(),
+      flushCounts(app.db),
+      keyWatch.flush(),
+      limiter.close(),
+    ])
   })
 }
 

@@ -1,6 +1,8 @@
 /** What `grid` can do. Each command reads the settings, opens what it needs and closes it again. */
 import { writeFile } from 'node:fs/promises'
 import type { ParseArgsConfig } from 'node:util'
+import { auditKey, keyId } from './audit/key.ts'
+import { verifyFile } from './audit/verify-file.ts'
 import { boot } from './boot.ts'
 import type { Booted } from './boot.ts'
 import { readConfig } from './config.ts'
@@ -93,7 +95,7 @@ export const commands: Record<string, Command> = {
     options: { org: { type: 'string' } },
     run: async (values, [text = '']) =>
       await withDatabase(async (booted) => {
-        const done = await revokeKey(booted.db, await orgOf(booted, values), keyId(text))
+        const done = await revokeKey(booted.db, await orgOf(booted, values), keyNumber(text))
         if (!done) throw new Error(`${text} is not an active key of this organization`)
         print(`${text} is revoked.`)
       }),
@@ -103,6 +105,21 @@ export const commands: Record<string, Command> = {
     usage: '[--size s|m|l] [--seed 10] [--org org_1]',
     options: { size: { type: 'string' }, seed: { type: 'string' }, org: { type: 'string' } },
     run: async (values) => withDatabase(async (booted) => seed(booted, values)),
+  },
+  'audit verify': {
+    summary: 'Verify an export of the audit log (ndjson); needs no database.',
+    usage: 'FILE [--key PUBLIC_KEY[,PUBLIC_KEY]]',
+    options: { key: { type: 'string' } },
+    run: async (values, [file]) => await auditVerify(values, file),
+  },
+  'audit key': {
+    summary: 'Print the public key that signs the audit log, to be kept elsewhere.',
+    usage: '',
+    options: {},
+    run: async () => {
+      print((await auditKey(settings())).public)
+      return 0
+    },
   },
   openapi: {
     summary: 'Write the OpenAPI document to a file or standard output.',
@@ -153,7 +170,7 @@ async function keysCreate(booted: Booted, values: Values): Promise<void> {
   print(`${key.id}\n${key.text}`)
 }
 
-function keyId(text: string): number {
+function keyNumber(text: string): number {
   const id = idDigits('key', text)
   if (id === null) throw new Error(`a key id looks like key_7, got '${text}'`)
   return id
@@ -164,7 +181,23 @@ async function keysRotate(booted: Booted, values: Values, text: string): Promise
   const hours = Number(values['overlap-hours'] ?? 24)
   if (!Number.isInteger(hours) || hours < 0 || hours > 168)
     throw new Error('--overlap-hours takes a whole number from 0 to 168')
-  print(await rotateForOperator(booted.db, org_id, keyId(text), hours))
+  print(await rotateForOperator(booted.db, org_id, keyNumber(text), hours))
+}
+
+async function auditVerify(values: Values, file: string | undefined): Promise<number> {
+  if (!file) throw new Error('name the file to verify')
+  const { key } = values
+  const found = await verifyFile(file, typeof key === 'string' ? key.split(',') : null)
+  const { ok, organization_id, entries, checkpoints, first_position, last_position, fault } = found
+  for (const public_key of found.keys) print(`signed by ${public_key} (${keyId(public_key)})`)
+  if (typeof key !== 'string')
+    print('The key was taken from the file; give the one you noted with --key to be sure of it.')
+  if (fault) print(`line ${fault.line}: ${fault.reason}: ${fault.message}`)
+  const range = first_position === null ? 'none' : `${first_position} to ${last_position}`
+  print(
+    `${ok ? 'ok' : 'NOT OK'}: ${organization_id}, entries ${range}: ${entries} verified, ${checkpoints} checkpoints`,
+  )
+  return ok ? 0 : 1
 }
 
 async function seed(booted: Booted, values: Values): Promise<void> {

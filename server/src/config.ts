@@ -11,6 +11,7 @@ interface Setting<T> {
 
 const text = (value: string): string => value
 const optional = (value: string): string | null => (value === '' ? null : value)
+const several = (value: string): string[] => (value === '' ? [] : value.split(','))
 
 function whole(min: number, max: number): (value: string, name: string) => number {
   return (value, name) => {
@@ -30,6 +31,12 @@ function networks(value: string, name: string): string | null {
   const wrong = value.split(',').find((part) => value !== '' && !isNetwork(part.trim()))
   if (wrong === undefined) return value === '' ? null : value
   throw new Error(`${name} must be addresses such as 10.0.0.0/8, got '${wrong}'`)
+}
+
+/** An age; 0 keeps for ever. */
+function age(least: number, most: number): (value: string, name: string) => number {
+  const parse = whole(least, most)
+  return (value, name) => (value === '0' ? 0 : parse(value, name))
 }
 
 function oneOf<const V extends string>(...values: V[]): (value: string, name: string) => V {
@@ -110,6 +117,46 @@ export const SETTINGS = {
   GRID_S3_REGION: setting('Region of the bucket.', 'us-east-1', text),
   GRID_S3_ACCESS_KEY_ID: setting('Access key of the storage.', '', optional),
   GRID_S3_SECRET_ACCESS_KEY: setting('Secret key of the storage.', '', optional),
+  GRID_AUDIT_KEY: setting(
+    'Key that signs the audit log, as audit.key in the data directory holds it. Needed where several machines run.',
+    '',
+    optional,
+  ),
+  GRID_AUDIT_KEYS_BEFORE: setting(
+    'Public keys that signed the audit log earlier and are still trusted, in base64, separated by commas.',
+    '',
+    several,
+  ),
+  GRID_RETENTION_REQUEST_LOG_DAYS: setting(
+    'Days the request log is kept; 0 keeps it for ever.',
+    '30',
+    age(1, 36_500),
+  ),
+  GRID_RETENTION_EVENTS_DAYS: setting(
+    'Days events are kept, dropped by the month; 0 keeps them for ever.',
+    '30',
+    age(1, 36_500),
+  ),
+  GRID_RETENTION_DELIVERIES_DAYS: setting(
+    'Days deliveries to webhooks are kept; 0 keeps them for ever.',
+    '30',
+    age(1, 36_500),
+  ),
+  GRID_RETENTION_ATTEMPT_BODIES_DAYS: setting(
+    'Days the answers of webhooks are kept; 0 keeps them for ever.',
+    '7',
+    age(1, 36_500),
+  ),
+  GRID_RETENTION_AUDIT_DAYS: setting(
+    'Days the audit log is kept, at least 30, dropped by the month; 0 keeps it for ever.',
+    '400',
+    age(30, 36_500),
+  ),
+  GRID_RETENTION_IDEMPOTENCY_HOURS: setting(
+    'Hours the answers of idempotent requests are kept; 0 keeps them for ever.',
+    '24',
+    age(1, 8_760),
+  ),
   GRID_LOG: setting(
     'What is written to the log: error, warn, info or debug.',
     'info',

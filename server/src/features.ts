@@ -1,5 +1,6 @@
 /** The product as a list: every feature that serves endpoints below the base URL. */
 import type { FastifyInstance } from 'fastify'
+import { auditRoutes } from './audit/routes.ts'
 import { buildingRollup } from './buildings/rollups.ts'
 import { buildingRoutes } from './buildings/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
@@ -22,6 +23,7 @@ import { requestLogRoutes } from './request-log/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { usageRoutes } from './usage/routes.ts'
 import { workOrderRollup } from './work-orders/rollups.ts'
 import { workOrderRoutes } from './work-orders/routes.ts'
 
@@ -42,6 +44,8 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   requestLogRoutes,
   keyRoutes,
   planRoutes,
+  auditRoutes,
+  usageRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

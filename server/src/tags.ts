@@ -46,4 +46,10 @@ export const tags: readonly Tag[] = [
     name: 'logs',
     description: 'What was asked of the interface, with which key and how it ended.',
   },
+  {
+    name: 'audit',
+    description:
+      'Who did what: a log that shows when it was tampered with, to read, verify and export.',
+  },
+  { name: 'usage', description: 'What the organization used, and what its plan allows.' },
 ]

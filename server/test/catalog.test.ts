@@ -39,9 +39,9 @@ describe('every table', () => {
     expect(found.toSorted()).toEqual(listed.toSorted())
   })
 
-  it('has no trigger, no rule, no identity and no foreign key that could act by itself', async () => {
+  it('has no trigger but those that refuse, no rule, no identity and no foreign key that could act by itself', async () => {
     const found = await column(
-      `select 'trigger ' || t.tgname from pg_trigger t where not t.tgisinternal
+      `select 'trigger ' || t.tgname from pg_trigger t where not t.tgisinternal and t.tgfoid <> 'app.refuse_change'::regproc
        union all select 'rule ' || r.rulename from pg_rewrite r join pg_class c on c.oid = r.ev_class
          where ${ours} and r.rulename <> '_RETURN'
        union all select 'identity ' || a.attname from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -218,7 +218,7 @@ describe('a role', () => {
     const grants = await column(
       `select table_name || ' ' || privilege_type from information_schema.role_table_grants
        where grantee in ('grid_app', 'PUBLIC') and table_schema = 'public' and (privilege_type in ('TRUNCATE', 'TRIGGER', 'REFERENCES')
-         or (table_name in ('assertion', 'event', 'audit_entry', 'request_log') and privilege_type in ('UPDATE', 'DELETE')))`,
+         or (table_name in ('assertion', 'event', 'audit_entry', 'audit_seal', 'audit_checkpoint', 'request_log') and privilege_type in ('UPDATE', 'DELETE')))`,
     )
     expect(grants).toEqual([])
   })

@@ -126,7 +126,7 @@ export function clientWith(key: string, org_id: number): TestClient {
     })
     const text = await response.text()
     const parsed =
-      /json/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : text
+      /\bjson\b/.test(response.headers.get('content-type') ?? '') && text ? JSON.parse(text) : text
     return { status: response.status, headers: response.headers, body: parsed }
   }
   return {

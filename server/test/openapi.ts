@@ -119,7 +119,7 @@ export function faultsOf(operation: Operation, answer: Answer): string[] {
   const type = (answer.headers.get('content-type') ?? '').split(';')[0] as string
   if (!response.content) return answer.body === '' ? [] : [`${answer.status} has a body`]
   if (!response.content[type]) return [`${answer.status} is ${type || 'without a type'}`]
-  if (!/json/.test(type)) return []
+  if (!/\bjson\b/.test(type)) return []
   const ref = `api#${response.at}/content/${escape(type)}/schema`
   let validate = validators.get(ref)
   if (!validate) validators.set(ref, (validate = ajv.compile({ $ref: ref })))

@@ -83,9 +83,7 @@ async function apply(client: Client): Promise<string[]> {
     `insert into app_secret (name, value) values ('cursor', $1) on conflict (name) do nothing`,
     [randomBytes(32)],
   )
-  await client.query(
-    `select app.ensure_partitions(current_date), app.ensure_partitions((current_date + interval '1 month')::date)`,
-  )
+  await client.query('select app.ensure_partitions(current_date)')
   return done
 }
 

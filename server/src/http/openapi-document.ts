@@ -219,9 +219,10 @@ function bodies(body: JsonSchema, schemas: Schemas, patch: boolean): JsonSchema 
 }
 
 function content(schema: JsonSchema, schemas: Schemas, patch = false): JsonSchema {
-  const type = (schema['x-content-type'] as string | undefined) ?? 'application/json'
+  const types = [(schema['x-content-type'] as string | string[] | undefined) ?? 'application/json']
   const named = { schema: hoist(schema, schemas) }
-  return patch ? { [type]: named, 'application/merge-patch+json': named } : { [type]: named }
+  const all = [...types.flat(), ...(patch ? ['application/merge-patch+json'] : [])]
+  return Object.fromEntries(all.map((type) => [type, named]))
 }
 
 /** Said to the framework, not to readers. */

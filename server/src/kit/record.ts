@@ -35,7 +35,10 @@ export interface Happening {
   details?: Row
 }
 
-/** Writes what happened, in the caller's transaction. @returns its id in the organization's log. */
+/**
+ * Writes what happened, in the caller's transaction. Entry and event of a happening have the same number in it; what is
+ * audited only comes behind. @returns its id in the organization's log.
+ */
 export async function record(
   tx: Tx,
   org_id: number,
@@ -55,7 +58,8 @@ export async function record(
   }))
   const [written] = await tx.query<{ tx_id: string }>(
     `with input as materialized (
-       select i.*, ord::integer - 1 as place, count(i.body) over (order by ord)::integer - 1 as n
+       select i.*, (case when i.body is null then count(i.body) over () + count(*) over (partition by i.body is null order by ord)
+         else count(i.body) over (order by ord) end)::integer - 1 as n
        from rows from (json_to_recordset($8::json) as (type text, object_type text, object_id bigint, version integer,
          changed text[], previous jsonb, about jsonb, details jsonb, body text)) with ordinality
          as i(type, object_type, object_id, version, changed, previous, about, details, body, ord)
@@ -69,7 +73,7 @@ export async function record(
        from input i cross join tx where i.body is not null
      ), audited as (
        insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous, details)
-       select $1::bigint, tx.tx_id, i.place, $2::timestamptz, i.type, i.object_type, i.object_id, i.version, i.changed, i.previous, i.details
+       select $1::bigint, tx.tx_id, i.n, $2::timestamptz, i.type, i.object_type, i.object_id, i.version, i.changed, i.previous, i.details
        from input i cross join tx
      )
      select tx_id from tx`,

@@ -1,4 +1,6 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
+import { auditKey } from '../audit/key.ts'
+import { sealAudits } from '../audit/sealer.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
@@ -8,6 +10,8 @@ import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
+import { flushCounts } from '../usage/service.ts'
+import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
 
 /**
  * One step of a loop.
@@ -30,6 +34,7 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
+  const key = auditKey({ ...config, GRID_DATA_DIR: data_dir })
   const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
@@ -38,12 +43,15 @@ export function startWork(
       await tendAgendas(db, log, stopping)
       return 60 * 1_000
     }),
+    loop('audit', log, async () => ((await sealAudits(db, await key)) > 0 ? 5 : 500)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
+      for (const name of await dropOldLogs(db, config))
+        log(`dropped ${name}, which is past its time`)
       return 6 * 60 * 60 * 1_000
     }),
     loop('idempotency', log, async () => {
-      await forgetAnswers(db)
+      await forgetAnswers(db, config)
       await db.flyControl('select app.forget_quotas()', [])
       return 10 * 60 * 1_000
     }),
@@ -56,6 +64,7 @@ export function startWork(
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
     await thread.end()
+    await flushCounts(db)
     await storage.close()
   }
 }
@@ -106,16 +115,4 @@ async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
 export async function placeTransactions(db: Db): Promise<number> {
   const rows = await db.flyControl('select app.place_transactions(10000)', [])
   return Number(rows[0]?.[0]?.toString() ?? 0)
-}
-
-async function ensurePartitions(db: Db): Promise<void> {
-  await db.flyControl(
-    `select app.ensure_partitions(current_date), app.ensure_partitions((current_date + interval '1 month')::date)`,
-    [],
-  )
-}
-
-/** Stored answers are kept for a day. */
-async function forgetAnswers(db: Db): Promise<void> {
-  await db.flyControl('select app.forget_answers()', [])
 }

@@ -15,8 +15,6 @@ const RESERVED: readonly string[] = [
   'run:agents',
   'read:webhooks',
   'write:webhooks',
-  'read:audit',
-  'read:usage',
 ]
 
 /** Lines of code a file may have; longer ones hold more than one thing. */

@@ -1,0 +1,81 @@
+/** The catalogue of actions: what the audit log can say, each with the JSON Schema of its entries. */
+import type { JsonSchema } from '../kit/field.ts'
+import type { Resource, Row } from '../kit/resource.ts'
+import { allFields } from '../kit/resource.ts'
+import { resources } from '../resources.ts'
+import { entrySchema } from './docs.ts'
+
+/** Actions that are no changes of resources: what happened, and what `details` says of it. */
+const OTHERS: readonly {
+  action: string
+  object_type: string
+  description: string
+  details: Row
+}[] = [
+  {
+    action: 'audit.exported',
+    object_type: 'organization',
+    description: 'The audit log was exported.',
+    details: {
+      format: { type: 'string', description: 'Form of the file.' },
+      since: { type: ['string', 'null'], description: 'From this time on.' },
+      until: { type: ['string', 'null'], description: 'Before this time.' },
+      first_position: { type: ['integer', 'null'], description: 'First entry exported.' },
+      last_position: { type: ['integer', 'null'], description: 'Last entry exported.' },
+    },
+  },
+]
+
+const OPERATIONS = ['created', 'updated', 'deleted'] as const
+
+/** Every action, in the order of the resources. */
+export function auditActions(): Row[] {
+  return [...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))), ...OTHERS.map(other)]
+}
+
+function actionOf(resource: Resource, operation: (typeof OPERATIONS)[number]): Row {
+  const action = `${resource.name}.${operation}`
+  const fields = Object.entries(allFields(resource)).filter(([, field]) => !field.writeOnly)
+  const properties = Object.fromEntries(fields.map(([name, { schema }]) => [name, schema]))
+  const values = { type: 'object', description: 'Values of the changed fields.', properties }
+  const before = { $ref: '#/$defs/values', description: 'Values of the changed fields before.' }
+  const after = { $ref: '#/$defs/values', description: 'Values of the changed fields after.' }
+  const parts = { created: { after }, updated: { before, after }, deleted: {} }[operation]
+  const schema = schemaOf(action, resource.name, parts)
+  return {
+    action,
+    object_type: resource.name,
+    description: `${resource.title}: ${operation}.`,
+    schema: operation === 'deleted' ? schema : { ...schema, $defs: { values } },
+  }
+}
+
+function other({ action, object_type, description, details }: (typeof OTHERS)[number]): Row {
+  const said: JsonSchema = {
+    type: 'object',
+    description: 'What it was about.',
+    properties: details,
+  }
+  return {
+    action,
+    object_type,
+    description,
+    schema: schemaOf(action, object_type, { details: said }),
+  }
+}
+
+function schemaOf(action: string, object_type: string, parts: Record<string, JsonSchema>): Row {
+  const { properties, required } = entrySchema as { properties: Row; required: string[] }
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: action,
+    type: 'object',
+    properties: {
+      ...properties,
+      action: { const: action },
+      object_type: { const: object_type },
+      ...parts,
+    },
+    required,
+  }
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest'
+import { canonical } from './canonical.ts'
+
+/** IEEE 754 bits and the text they have, from RFC 8785, appendix B. */
+const numbers: [bits: string, text: string][] = [
+  ['0000000000000000', '0'],
+  ['8000000000000000', '0'],
+  ['0000000000000001', '5e-324'],
+  ['8000000000000001', '-5e-324'],
+  ['7fefffffffffffff', '1.7976931348623157e+308'],
+  ['ffefffffffffffff', '-1.7976931348623157e+308'],
+  ['4340000000000000', '9007199254740992'],
+  ['c340000000000000', '-9007199254740992'],
+  ['4430000000000000', '295147905179352830000'],
+  ['44b52d02c7e14af5', '9.999999999999997e+22'],
+  ['44b52d02c7e14af6', '1e+23'],
+  ['44b52d02c7e14af7', '1.0000000000000001e+23'],
+  ['444b1ae4d6e2ef4e', '999999999999999700000'],
+  ['444b1ae4d6e2ef4f', '999999999999999900000'],
+  ['444b1ae4d6e2ef50', '1e+21'],
+  ['3eb0c6f7a0b5ed8c', '9.999999999999997e-7'],
+  ['3eb0c6f7a0b5ed8d', '0.000001'],
+  ['41b3de4355555553', '333333333.3333332'],
+  ['41b3de4355555554', '333333333.33333325'],
+  ['41b3de4355555555', '333333333.3333333'],
+  ['41b3de4355555556', '333333333.3333334'],
+  ['41b3de4355555557', '333333333.33333343'],
+  ['becbf647612f3696', '-0.0000033333333333333333'],
+  ['43143ff3c1cb0959', '1424953923781206.2'],
+]
+
+describe('canonical JSON', () => {
+  test.each(numbers)('writes the number %s as %s', (bits, text) => {
+    const value = Buffer.from(bits, 'hex').readDoubleBE()
+    expect(canonical(value)).toBe(text)
+  })
+
+  test('orders keys and writes strings as section 3.2.2 and 3.2.3 of the RFC show', () => {
+    const mixed = JSON.parse(String.raw`{
+      "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+      "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+      "literals": [null, true, false]
+    }`)
+    expect(canonical(mixed)).toBe(
+      String.raw`{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}`,
+    )
+    const keys = JSON.parse(String.raw`{
+      "\u20ac": "Euro Sign", "\r": "Carriage Return", "\ufb33": "Hebrew Letter Dalet With Dagesh", "1": "One",
+      "\ud83d\ude00": "Emoji: Grinning Face", "\u0080": "Control", "\u00f6": "Latin Small Letter O With Diaeresis"
+    }`)
+    const order = [...canonical(keys).matchAll(/:"([^"]*)"/g)].map(([, value]) => value)
+    expect(order).toEqual([
+      'Carriage Return',
+      'One',
+      'Control',
+      'Latin Small Letter O With Diaeresis',
+      'Euro Sign',
+      'Emoji: Grinning Face',
+      'Hebrew Letter Dalet With Dagesh',
+    ])
+  })
+
+  test.each([
+    ['what is no number', Number.NaN],
+    ['the infinite', [Infinity]],
+    ['half a surrogate pair', { text: '\ud83d' }],
+    ['half a surrogate pair as a key', { '\ude00': 1 }],
+    ['undefined', undefined],
+    ['a bigint', 1n],
+  ])('refuses %s', (_, value) => {
+    expect(() => canonical(value)).toThrow(/JSON|number|surrogate/)
+  })
+
+  test('leaves out members that are undefined', () => {
+    expect(canonical({ b: undefined, a: {} })).toBe('{"a":{}}')
+  })
+})
