@@ -1,17 +1,49 @@
 /** The catalogue of actions: what the audit log can say, each with the JSON Schema of its entries. */
+import { platformEvents } from '../events/platform.ts'
 import type { JsonSchema } from '../kit/field.ts'
+import type { EventDeclaration } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
+import { scheduleEvents } from '../schedule/events.ts'
+import { jobEvents } from '../sdis/events.ts'
 import { entrySchema } from './docs.ts'
 
-/** Actions that are no changes of resources: what happened, and what `details` says of it. */
-const OTHERS: readonly {
+/** Actions that are no events: what happened, and what `details` says of it. */
+interface Audited {
   action: string
   object_type: string
   description: string
   details: Row
-}[] = [
+}
+
+const ADDRESS = { address: { type: 'string', description: 'Where the request came from.' } }
+const REQUEST = {
+  ...ADDRESS,
+  method: { type: 'string', description: 'Method of the request.' },
+  route: { type: 'string', description: 'Route that was asked for.' },
+}
+
+const OTHERS: readonly Audited[] = [
+  {
+    action: 'api_key.used_from_new_address',
+    object_type: 'api_key',
+    description: 'A key was used from an address it had not been used from before.',
+    details: ADDRESS,
+  },
+  {
+    action: 'scope.denied',
+    object_type: 'api_key',
+    description: 'A request was refused because its key lacks a scope, or is restricted.',
+    details: REQUEST,
+  },
+  {
+    action: 'authentication.failed',
+    object_type: 'api_key',
+    description:
+      'A request was refused because its key is revoked, has expired or may not come from there.',
+    details: REQUEST,
+  },
   {
     action: 'audit.exported',
     object_type: 'organization',
@@ -30,7 +62,12 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  return [...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))), ...OTHERS.map(other)]
+  const events = [...scheduleEvents, ...jobEvents, ...platformEvents]
+  return [
+    ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
+    ...events.map(ofEvent),
+    ...OTHERS.map(other),
+  ]
 }
 
 function actionOf(resource: Resource, operation: (typeof OPERATIONS)[number]): Row {
@@ -50,7 +87,12 @@ function actionOf(resource: Resource, operation: (typeof OPERATIONS)[number]): R
   }
 }
 
-function other({ action, object_type, description, details }: (typeof OTHERS)[number]): Row {
+/** What is told as an event is audited with the object as it was then. */
+function ofEvent({ type, object_type, description }: EventDeclaration): Row {
+  return { action: type, object_type, description, schema: schemaOf(type, object_type, {}) }
+}
+
+function other({ action, object_type, description, details }: Audited): Row {
   const said: JsonSchema = {
     type: 'object',
     description: 'What it was about.',

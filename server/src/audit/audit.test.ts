@@ -40,13 +40,14 @@ describe('the audit log', () => {
       'party.created',
       'party.updated',
       'party.created',
+      'api_key.created',
       'organization.created',
     ])
     const { body } = await client.get('/audit-logs?action=party.updated')
     expect(body.data[0]).toMatchObject({
       object: 'audit_entry',
       organization_id: client.organization_id,
-      position: 3,
+      position: 4,
       object_type: 'party',
       object_id: party,
       object_version: 2,
@@ -74,12 +75,12 @@ describe('the audit log', () => {
   test.each([
     ['action=party.*', 4],
     ['action=party.created,party.deleted', 3],
-    ['action=*', 5],
+    ['action=*', 6],
     ['action=part_.created', 0],
     ['action=lease.*', 0],
     ['request_id=req_none', 0],
     ['actor=system', 0],
-    ['since=2000-01-01T00:00:00Z', 5],
+    ['since=2000-01-01T00:00:00Z', 6],
     ['until=2000-01-01T00:00:00Z', 0],
     ['since=2999-01-01T00:00:00Z', 0],
   ])('%s finds %i', async (query, count) => {
@@ -99,7 +100,7 @@ describe('the audit log', () => {
       seen.push(...body.data.map(({ position }: { position: number }) => position))
       path = body.has_more ? `/audit-logs?limit=2&cursor=${body.next_cursor}` : null
     }
-    expect(seen).toEqual([5, 4, 3, 2, 1])
+    expect(seen).toEqual([6, 5, 4, 3, 2, 1])
   })
 
   test.each([
@@ -161,7 +162,7 @@ describe('the audit log', () => {
       { action: 'key.seen', object_id: 'key_7', details: { address: '::1' }, after: {} },
       { action: 'key.made', after: { name: 'New' }, object_version: null },
     ])
-    expect((await other.get('/audit-logs/verify')).body).toMatchObject({ ok: true, entries: 3 })
+    expect((await other.get('/audit-logs/verify')).body).toMatchObject({ ok: true, entries: 4 })
   })
 
   test('has a catalogue of its actions with their schemas', async () => {
@@ -204,9 +205,9 @@ describe('an export', () => {
     expect(answer.headers.get('content-disposition')).toMatch(/attachment; filename="audit-org_/)
     const lines = (answer.body as string).trimEnd().split('\n')
     const [head, ...rest] = lines.map((line) => JSON.parse(line))
-    expect(head).toMatchObject({ object: 'audit_export', first_position: 1, last_position: 5 })
+    expect(head).toMatchObject({ object: 'audit_export', first_position: 1, last_position: 6 })
     expect(isSigned(head)).toBe(true)
-    expect(rest.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5])
+    expect(rest.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6])
     expect(rest.at(-1).hash).toBe(head.last_hash)
   })
 
@@ -229,7 +230,7 @@ describe('an export', () => {
     expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
     const rows = parseCsv(answer.body, { columns: true }) as Record<string, string>[]
     expect(rows.map(({ object }) => object)).toEqual([
-      ...Array.from({ length: 5 }, () => 'audit_entry'),
+      ...Array.from({ length: 6 }, () => 'audit_entry'),
       'audit_export',
     ])
     const { body } = await client.get('/audit-logs?limit=1&action=party.updated')

@@ -23,12 +23,12 @@ const ACTOR = { type: 'system', id: null, name: 'Test', request_id: null } as co
 async function chained(length: number): Promise<TestClient> {
   const client = await newOrganization()
   const { db } = await grid()
-  const happenings = Array.from({ length: length - 1 }, (_, i) => ({
+  const happenings = Array.from({ length: length - 2 }, (_, i) => ({
     type: 'key.seen',
     object_type: 'api_key',
     object_id: i + 1,
     object: null,
-    details: { n: i },
+    details: { n: i + 1 },
   }))
   await db.transaction(client.org_id, async (tx) => {
     await record(tx, client.org_id, ACTOR, happenings)

@@ -14,8 +14,8 @@ test('an event tells who changed what, with the object as it was', async () => {
   await client.patch(`/properties/${made.body.id}`, { name: 'Harbor Square' })
   const events = await eventsOf(client.org_id, ['property.*'])
   expect(events.map(({ type, seq }) => [type, seq])).toEqual([
-    ['property.created', 2],
-    ['property.updated', 3],
+    ['property.created', 3],
+    ['property.updated', 4],
   ])
   const [, updated] = await payloadsOf(client.org_id, events)
   expect(updated).toEqual({
@@ -26,7 +26,7 @@ test('an event tells who changed what, with the object as it was', async () => {
     created_at: updated.data.object.updated_at,
     organization_id: client.organization_id,
     environment: 'production',
-    seq: 3,
+    seq: 4,
     resource_seq: 2,
     actor: { type: 'api_key', id: expect.stringMatching(/^key_/), name: 'Test key' },
     request_id: expect.stringMatching(/^req_/),

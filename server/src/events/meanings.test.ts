@@ -20,11 +20,12 @@ async function told(client: TestClient, path: string, patch: Row): Promise<strin
 
 async function newLease(client: TestClient, status: string): Promise<string> {
   const { property_id, tenant_party_id } = await leaseParents(client)
-  const body = { ...samples.lease(property_id, tenant_party_id), status: 'draft' }
+  const dates = { commencement_date: '2016-01-01', expiration_date: '2025-12-31' }
+  const body = { ...samples.lease(property_id, tenant_party_id), ...dates, status: 'draft' }
   const path = `/leases/${(await client.post('/leases', body)).body.id}`
   const way = ['in_review', 'out_for_signature', 'executed', 'active', 'holdover']
   for (const step of way.slice(0, way.indexOf(status) + 1))
-    await client.patch(path, { status: step })
+    expect(await client.patch(path, { status: step })).toMatchObject({ status: 200 })
   return path
 }
 

@@ -115,6 +115,7 @@ describe('usage', () => {
       plan: 'professional',
       policy: 'professional',
       requests_per_minute: 3_000,
+      organization_requests_per_minute: 12_000,
     })
     const { from, to, totals } = found['forecast']
     const month = new Date().toISOString().slice(0, 7)
