@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventFaults } from '../../test/event-schemas.ts'
 import { placeAll } from '../../test/feed.ts'
-import { clientWith, grid, newClient, newOrganization } from '../../test/grid.ts'
+import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { portfolio } from '../../test/samples.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
@@ -80,6 +80,19 @@ describe('GET /events', () => {
     expect(after.length).toBeGreaterThan(0)
     const { body } = await client.get('/events?types=lease.amended')
     expect(body).toMatchObject({ data: [], has_more: false, next_cursor: expect.any(String) })
+  })
+
+  it('goes on behind events that are no longer kept', async () => {
+    const { client } = await withEvents()
+    const { body: all } = await client.get('/events')
+    const direct = await owner()
+    await direct.query(
+      'delete from event where org_id = $1 and tx_id < (select max(tx_id) from tx where org_id = $1)',
+      [client.org_id],
+    )
+    await direct.end()
+    const { body } = await client.get('/events?limit=1')
+    expect(body.data).toEqual(all.data.slice(-1))
   })
 
   it.each([

@@ -77,7 +77,7 @@ type BigintName = 'org_id' | 'seq' | 'tx_id' | 'object_id'
 /**
  * Events numbered above `after`, at most `limit`, of the types that fit `patterns`. Only transactions that the sequencer has
  * placed are seen, so none that was still open is passed by. The inner bound finds the transaction the position lies in,
- * and as every one has an event, no more are needed than events are: a page costs what it shows.
+ * and the transactions come in order, so a page costs what it shows.
  */
 export async function eventsAfter(
   db: OrgDb,
@@ -88,19 +88,18 @@ export async function eventsAfter(
   filter: FeedFilter = {},
 ): Promise<FeedEvent[]> {
   const { object_id = null, since = null, until = null } = filter
-  const transactions = patterns === null && object_id === null ? limit + 1 : null
   const rows = await db.query<FeedRow>(
     org_id,
     `select ${FEED_COLUMNS}
      from (
-       select * from tx where org_id = $1 and events > 0
-         and first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
+       select * from tx where org_id = $1 and events > 0 and first_seq is not null
+         and first_seq >= (select coalesce(max(b.first_seq), 0) from tx b where b.org_id = $1 and b.first_seq <= $2)
          and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
-       order by first_seq limit $8
+       order by first_seq offset 0
      ) t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
      where t.first_seq + e.n > $2 and ($3::text[] is null or e.type like any($3)) and ($4::bigint is null or e.object_id = $4)
      order by t.first_seq, e.n limit $7`,
-    [org_id, after, patterns && patternSql(patterns), object_id, since, until, limit, transactions],
+    [org_id, after, patterns && patternSql(patterns), object_id, since, until, limit],
   )
   return rows.map(feedEvent)
 }

@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   api_key: { prefix: 'key', path: 'api-keys' },
   webhook: { prefix: 'wh', path: 'webhooks' },
   app: { prefix: 'app', path: 'developer/apps' },
-  installation: { prefix: 'inst', path: 'apps/installations' },
+  app_installation: { prefix: 'inst', path: 'apps/installations' },
 }
 
 /**

@@ -58,12 +58,12 @@ export const eventSchema: JsonSchema = {
       examples: ['production'],
     },
     seq: {
-      type: 'integer',
-      description: 'Number in the feed of the organization, without gaps.',
+      type: ['integer', 'null'],
+      description: 'Number in the feed of the organization, without gaps; null for a test.',
       examples: [4711],
     },
     resource_seq: {
-      type: 'integer',
+      type: ['integer', 'null'],
       description:
         'Version of the object; drop what is older than what you have. 0 where there are no versions.',
       examples: [3],

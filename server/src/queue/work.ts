@@ -40,7 +40,7 @@ export function startWork(
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
     loop('agenda', log, async (stopping) => {
-      await tendAgendas(db, log, stopping)
+      await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
     loop('audit', log, async () => ((await sealAudits(db, await key)) > 0 ? 5 : 500)),

@@ -11,12 +11,16 @@ import { organizationsDue } from './queries.ts'
 import { tendAgenda } from './service.ts'
 
 const problems: string[] = []
+const quiet = {
+  log: (text: string) => void problems.push(text),
+  stopping: new AbortController().signal,
+}
 
 /** Does what is due by the given time; the organization is in New York. */
 async function tend({ org_id }: TestClient, now: string): Promise<void> {
   const { db } = await grid()
   const organization = { org_id, time_zone: 'America/New_York' }
-  await tendAgenda(bareStore(db), organization, new Date(now), (text) => problems.push(text))
+  await tendAgenda(bareStore(db), organization, { ...quiet, now: new Date(now) })
 }
 
 async function newLease(client: TestClient, status: string, values: Row = {}): Promise<string> {
@@ -248,7 +252,7 @@ it('a worker that is cut off at any point leaves nothing out and tells nothing t
       { ...db.config, application_name: `cut ${org_id}` },
       { pipelined: 1, pooled: 2 },
     )
-    const work = tendAgenda(bareStore(own), { org_id, time_zone: 'UTC' }, now, () => {})
+    const work = tendAgenda(bareStore(own), { org_id, time_zone: 'UTC' }, { ...quiet, now })
     const ended = work.catch(() => {})
     await new Promise((resolve) => setTimeout(resolve, cut_ms))
     await direct.query(

@@ -39,38 +39,37 @@ const RETRY_REFUSED_MS = 24 * 60 * 60 * 1_000
 
 const SCHEDULED = resources.filter(({ agenda }) => agenda !== null)
 
-/**
- * Does what is due in all organizations. Several processes may do so at once, and each may be killed at any point.
- * @param now the clock by which dates come.
- */
-export async function tendAgendas(
-  db: Db,
-  log: (message: string) => void,
-  stopping: AbortSignal,
-  now = new Date(),
-): Promise<void> {
+/** How agendas are tended. */
+export interface Tending {
+  /** The clock by which dates come; an organization may have its own. */
+  now: Date
+  log: (message: string) => void
+  /** The process is about to end; what is not done waits for the next. */
+  stopping: AbortSignal
+}
+
+/** Does what is due in all organizations. Several processes may do so at once, and each may be killed at any point. */
+export async function tendAgendas(db: Db, tending: Tending): Promise<void> {
   const store = bareStore(db)
-  for (const organization of await organizationsDue(db, now)) {
-    if (stopping.aborted) return
+  for (const organization of await organizationsDue(db, tending.now)) {
     try {
-      await tendAgenda(store, organization, now, log)
+      await tendAgenda(store, organization, tending)
     } catch (error) {
       // One organization's trouble is not the others'.
-      log(`agenda of org_${organization.org_id} failed: ${(error as Error).message}`)
+      tending.log(`agenda of org_${organization.org_id} failed: ${(error as Error).message}`)
     }
   }
 }
 
-/** Does what is due in one organization, by a clock that may be its own. */
+/** Does what is due in one organization. */
 export async function tendAgenda(
   store: Store,
   organization: Organization,
-  now: Date,
-  log: (message: string) => void,
+  tending: Tending,
 ): Promise<void> {
   for (const resource of SCHEDULED) {
-    await look(store.db, organization, resource, now)
-    while (await happen(store, organization, resource, now, log));
+    await look(store.db, organization, resource, tending)
+    while (!tending.stopping.aborted && (await happen(store, organization, resource, tending)));
   }
 }
 
@@ -79,7 +78,7 @@ async function look(
   db: OrgDb,
   organization: Organization,
   resource: Resource,
-  now: Date,
+  { now, stopping }: Tending,
 ): Promise<void> {
   const { org_id, time_zone } = organization
   const begun = new Date(Date.now() - OPEN_MS)
@@ -87,6 +86,7 @@ async function look(
   const oldest = new Date(now.getTime() - OLDEST_MS)
   let after = 0
   for (;;) {
+    if (stopping.aborted) return
     const objects = await writtenSince(db, org_id, resource, since, after, SCAN_BATCH)
     if (objects.length > 0) {
       const entries = objects.flatMap((object) => entriesOf(resource, object, time_zone))
@@ -123,14 +123,14 @@ async function happen(
   store: Store,
   { org_id }: Organization,
   resource: Resource,
-  now: Date,
-  log: (message: string) => void,
+  tending: Tending,
 ): Promise<boolean> {
+  const { now } = tending
   const { taken, patches } = await store.db.transaction(org_id, async (tx) => {
     const entries = await takeDue(tx, org_id, resource.name, now, DUE_BATCH)
     return { taken: entries.length, patches: await tell(tx, org_id, resource, entries, now) }
   })
-  for (const due of patches) await change(store, org_id, resource, due, now, log)
+  for (const due of patches) await change(store, org_id, resource, due, tending)
   return taken === DUE_BATCH
 }
 
@@ -180,8 +180,7 @@ async function change(
   org_id: number,
   resource: Resource,
   { entry, object, patch }: PatchDue,
-  now: Date,
-  log: (message: string) => void,
+  { now, log }: Tending,
 ): Promise<void> {
   const settle = async (retry_ms: number | null): Promise<void> => {
     const later = retry_ms === null ? entry.due_at : new Date(now.getTime() + retry_ms)
