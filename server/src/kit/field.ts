@@ -232,7 +232,7 @@ export function references(
   target: string,
   prefix: string,
   description: string,
-  options: Omit<FieldOptions<string[]>, 'initial' | 'search'>,
+  options: Omit<FieldOptions<string[]>, 'initial'>,
 ): Field<string[]> {
   const items = { type: 'string', pattern: `^${prefix}_[0-9]{1,18}$` }
   const minItems = options.required ? 1 : 0

@@ -60,9 +60,12 @@ export function neededBy(resource: Resource, after: Row, before: Row | null): Ne
 
 function newNeeds({ needs }: Resource, after: Row, before: Row | null): Need[] {
   if (!needs) return []
-  const keyOf = ({ need, id, args }: Need): string => JSON.stringify([need, id, args])
   const known = new Set(before ? needs.of(before).map(keyOf) : [])
   return needs.of(after).filter((need) => !known.has(keyOf(need)))
+}
+
+function keyOf({ need, id, args }: Need): string {
+  return JSON.stringify([need, id, args])
 }
 
 /** Digits of the id of any type; 0, which no object has, for one that is not in its usual form. */
@@ -95,20 +98,25 @@ export async function unmetIssues(
   needed: readonly Need[],
 ): Promise<Map<Need, Issue>> {
   if (!needs || needed.length === 0) return new Map()
+  // Rows of one building ask the same again and again.
+  const same = Map.groupBy(needed, keyOf)
+  const first = [...same.values()].map(([need]) => need as Need)
   const sql = `select u.n, u.other from (
       select r.n, ${unmetSql(needs)} as other
       from json_to_recordset($2::json) as r(n integer, need text, id bigint, args json)
     ) u where u.other is not null`
-  const given = needed.map((need, n) => ({ ...need, n }))
+  const given = first.map((need, n) => ({ ...need, n }))
   const rows = await db.query<{ n: number; other: string }>(org_id, sql, [
     org_id,
     JSON.stringify(given),
   ])
   return new Map(
-    rows.map(({ n, other }) => {
-      const need = needed[n] as Need
-      return [need, issueOf(needs, need, Number(other))]
-    }),
+    rows.flatMap(({ n, other }) =>
+      (same.get(keyOf(first[n] as Need)) ?? []).map((need) => [
+        need,
+        issueOf(needs, need, Number(other)),
+      ]),
+    ),
   )
 }
 

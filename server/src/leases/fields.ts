@@ -82,6 +82,7 @@ const identity = {
   space_ids: references('space', 'spc', 'All spaces that the premises name, at any time.', {
     example: ['spc_1301'],
     readOnly,
+    search: true,
   }),
   premises: list(
     premisesFields,

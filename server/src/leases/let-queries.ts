@@ -24,7 +24,10 @@ function lastDay(open: string, expiration: string): string {
 
 const own = (name: string): string => `(r.args ->> '${name}')::date`
 
-/** Leases lie in the property of their spaces, so that property's are the ones to look at. */
+/**
+ * Leases lie in the property of their spaces, so that property's are the ones to look at. Their searchable text names the
+ * spaces; only the few that it gives are taken apart.
+ */
 const free: NeedKind = {
   name: 'space free',
   locks: 'space',
@@ -35,7 +38,7 @@ const free: NeedKind = {
           and l.deleted_at is null and l.archived_at is null
           and l.id <> (r.args ->> 'lease')::bigint
           and l.tenant_party_id is distinct from (r.args ->> 'tenant')::bigint
-          and strpos(l.body, '"spc_' || r.id || '"') > 0 and p.space_id = 'spc_' || r.id
+          and strpos(l.search, 'spc_' || r.id) > 0 and p.space_id = 'spc_' || r.id
           and coalesce(p.from_date, l.commencement_date, '-infinity'::date)
             <= least(${own('to')}, ${lastDay(`(r.args ->> 'open')::boolean`, own('end'))})
           and coalesce(${own('from')}, '-infinity'::date)
