@@ -11,7 +11,9 @@ create table log_table (
 );
 grant select on log_table to grid_app;
 insert into log_table (name, width, least_days)
-select c.relname, 'month', case when c.relname = 'audit_entry' then 30 else 1 end
+select c.relname, case when exists (
+    select from pg_inherits i join pg_class p on p.oid = i.inhrelid where i.inhparent = c.oid and p.relname ~ '_[0-9]{8}$') then 'day' else 'month' end,
+  case when c.relname = 'audit_entry' then 30 else 1 end
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'p';
 
 -- The request log is dropped by the day, so it is kept by the day.
@@ -176,10 +178,24 @@ end $$;
 insert into request_log select * from request_log_by_month;
 drop table request_log_by_month;
 
--- Before this time nobody needs events any more. Whatever reads events by position lowers it.
+-- Before this time no webhook needs events any more: each has passed them, and no delivery of theirs is under way. What is
+-- held is not waited for.
 create function app.events_needed_since()
-  returns timestamptz language sql stable security definer set search_path = public, pg_temp
-  as $$ select 'infinity'::timestamptz $$;
+  returns timestamptz language plpgsql stable security definer set search_path = public, pg_temp
+  as $$
+  declare since timestamptz;
+  begin
+    if to_regclass('public.webhook') is null then return 'infinity'; end if;
+    select least(
+      (select min(reached.at) from webhook w
+       cross join lateral (
+         select t.at from tx t where t.org_id = w.org_id and t.first_seq <= w.position + 1 order by t.first_seq desc limit 1) reached
+       where exists (select from tx t where t.org_id = w.org_id and t.first_seq > w.position and t.events > 0)),
+      (select min(t.at) from delivery d join tx t on t.org_id = d.org_id and t.tx_id = d.tx_id
+       where d.state in ('pending', 'in_flight'))) into since;
+    return coalesce(since, 'infinity');
+  end $$;
+alter function app.events_needed_since() owner to grid_system;
 
 -- Drops the partitions of a log table that lie wholly before a time. Returns their names.
 create function app.drop_partitions(log text, before timestamptz)
@@ -339,5 +355,6 @@ begin
 end $$;
 revoke execute on function app.drop_partitions(text, timestamptz), app.events_needed_since(), app.refuse_change(),
   app.route_group(text) from public;
+grant execute on function app.events_needed_since() to current_user;
 grant execute on function app.drop_partitions(text, timestamptz), app.route_group(text) to grid_app;
 grant execute on function app.route_group(text) to grid_system;

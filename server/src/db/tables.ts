@@ -79,6 +79,9 @@ export const DEFINER_FUNCTIONS: Readonly<
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
   drop_partitions: { owner: 'owner', why: 'drops tables, which only their owner may' },
-  events_needed_since: { owner: 'owner', why: 'knows what every reader of events still needs' },
+  events_needed_since: {
+    owner: 'system',
+    why: 'knows what webhooks of every organization still need',
+  },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }
