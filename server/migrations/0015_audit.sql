@@ -154,7 +154,7 @@ create or replace function app.ensure_partitions(day date)
         perform pg_advisory_xact_lock(7016, 2);
         continue when to_regclass(format('public.%I', wanted.child)) is not null;
         -- Attached rather than created in place: that way writers of the log do not wait, nor can they deadlock with this.
-        execute format('create table public.%I (like public.%I including defaults including storage)', wanted.child, wanted.name);
+        execute format('create table public.%I (like public.%I including defaults including constraints including storage)', wanted.child, wanted.name);
         if wanted.name in ('event', 'audit_seal') then
           execute format('alter table public.%I set (toast_tuple_target = 8160)', wanted.child);
         end if;
