@@ -302,12 +302,13 @@ create or replace function app.place_transactions(most integer)
   end $$;
 insert into audit_due (org_id, placed) select org_id, count(*) from tx group by org_id;
 
--- Organizations with entries to seal or to sign.
+-- Organizations with entries to seal or to sign, those that waited longest first.
 create function app.audits_due(most integer)
   returns setof bigint language sql stable security definer set search_path = public, pg_temp
   as $$
     select d.org_id from audit_due d left join audit_head h using (org_id)
-    where h.placed is distinct from d.placed or h.unsigned_since < now() - interval '1 hour' limit most
+    where h.placed is distinct from d.placed or h.unsigned_since < now() - interval '1 hour'
+    order by h.at nulls first limit most
   $$;
 
 -- Takes an organization's chain until the end of the transaction; nothing when another has it.
