@@ -204,13 +204,19 @@ create function app.drop_partitions(log text, before timestamptz)
   declare
     kept log_table%rowtype;
     child text;
-    bound timestamptz;
+    old text[];
     cut timestamptz;
   begin
     select * into kept from log_table l where l.name = log;
     if not found then return; end if;
     cut := least(before, now() - make_interval(days => kept.least_days));
     if log = 'event' then cut := least(cut, app.events_needed_since()); end if;
+    old := array(
+      select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = to_regclass(format('public.%I', log))
+        and (regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$TO \('([^']+)'\)$re$))[1]::timestamptz <= cut
+      order by 1);
+    if cardinality(old) = 0 then return; end if;
     -- Waits little for readers, and not in the queue, where everyone else would wait behind it.
     for attempt in 1..50 loop
       begin
@@ -221,15 +227,9 @@ create function app.drop_partitions(log text, before timestamptz)
         perform pg_sleep(0.02);
       end;
     end loop;
-    for child, bound in
-      select c.relname, (regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$TO \('([^']+)'\)$re$))[1]::timestamptz
-      from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = to_regclass(format('public.%I', log)) order by 1
-    loop
-      if bound <= cut then
-        execute format('drop table if exists public.%I', child);
-        return next child;
-      end if;
+    foreach child in array old loop
+      execute format('drop table public.%I', child);
+      return next child;
     end loop;
   end $$;
 
