@@ -11,8 +11,7 @@ create table log_table (
 );
 grant select on log_table to grid_app;
 insert into log_table (name, width, least_days)
-select c.relname, case when exists (
-    select from pg_inherits i join pg_class p on p.oid = i.inhrelid where i.inhparent = c.oid and p.relname ~ '_[0-9]{8}$') then 'day' else 'month' end,
+select c.relname, case when c.relname like 'delivery%' then 'day' else 'month' end,
   case when c.relname = 'audit_entry' then 30 else 1 end
 from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'p';
 

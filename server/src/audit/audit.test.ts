@@ -267,8 +267,8 @@ describe('sealing', () => {
     const sealed = await Promise.all(
       Array.from({ length: 4 }, async () => await sealAudit(db, key, other.org_id)),
     )
-    expect(sealed.reduce((a, b) => a + b)).toBe(21)
-    await sealAll(other)
-    expect((await other.get('/audit-logs/verify')).body).toMatchObject({ ok: true, entries: 21 })
+    const { body } = await other.get('/audit-logs/verify')
+    expect(body).toMatchObject({ ok: true, entries: sealed.reduce((a, b) => a + b) })
+    expect(await sealAudit(db, key, other.org_id)).toBe(0)
   })
 })
