@@ -153,7 +153,7 @@ create or replace function app.ensure_partitions(day date)
         perform pg_advisory_xact_lock(7016, 2);
         continue when to_regclass(format('public.%I', wanted.child)) is not null;
         -- Attached rather than created in place: that way writers of the log do not wait, nor can they deadlock with this.
-        execute format('create table public.%I (like public.%I including defaults including storage)', wanted.child, wanted.name);
+        execute format('create table public.%I (like public.%I including defaults including constraints including storage)', wanted.child, wanted.name);
         if wanted.name in ('event', 'audit_seal') then
           execute format('alter table public.%I set (toast_tuple_target = 8160)', wanted.child);
         end if;
@@ -177,10 +177,24 @@ end $$;
 insert into request_log select * from request_log_by_month;
 drop table request_log_by_month;
 
--- Before this time nobody needs events any more. Whatever reads events by position lowers it.
+-- Before this time no webhook needs events any more: each has passed them, and no delivery of theirs is under way. What is
+-- held is not waited for.
 create function app.events_needed_since()
-  returns timestamptz language sql stable security definer set search_path = public, pg_temp
-  as $$ select 'infinity'::timestamptz $$;
+  returns timestamptz language plpgsql stable security definer set search_path = public, pg_temp
+  as $$
+  declare since timestamptz;
+  begin
+    if to_regclass('public.webhook') is null then return 'infinity'; end if;
+    select least(
+      (select min(reached.at) from webhook w
+       cross join lateral (
+         select t.at from tx t where t.org_id = w.org_id and t.first_seq <= w.position + 1 order by t.first_seq desc limit 1) reached
+       where exists (select from tx t where t.org_id = w.org_id and t.first_seq > w.position and t.events > 0)),
+      (select min(t.at) from delivery d join tx t on t.org_id = d.org_id and t.tx_id = d.tx_id
+       where d.state in ('pending', 'in_flight'))) into since;
+    return coalesce(since, 'infinity');
+  end $$;
+alter function app.events_needed_since() owner to grid_system;
 
 -- Drops the partitions of a log table that lie wholly before a time. Returns their names.
 create function app.drop_partitions(log text, before timestamptz)
@@ -189,13 +203,19 @@ create function app.drop_partitions(log text, before timestamptz)
   declare
     kept log_table%rowtype;
     child text;
-    bound timestamptz;
+    old text[];
     cut timestamptz;
   begin
     select * into kept from log_table l where l.name = log;
     if not found then return; end if;
     cut := least(before, now() - make_interval(days => kept.least_days));
     if log = 'event' then cut := least(cut, app.events_needed_since()); end if;
+    old := array(
+      select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = to_regclass(format('public.%I', log))
+        and (regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$TO \('([^']+)'\)$re$))[1]::timestamptz <= cut
+      order by 1);
+    if cardinality(old) = 0 then return; end if;
     -- Waits little for readers, and not in the queue, where everyone else would wait behind it.
     for attempt in 1..50 loop
       begin
@@ -206,15 +226,9 @@ create function app.drop_partitions(log text, before timestamptz)
         perform pg_sleep(0.02);
       end;
     end loop;
-    for child, bound in
-      select c.relname, (regexp_match(pg_get_expr(c.relpartbound, c.oid), $re$TO \('([^']+)'\)$re$))[1]::timestamptz
-      from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = to_regclass(format('public.%I', log)) order by 1
-    loop
-      if bound <= cut then
-        execute format('drop table if exists public.%I', child);
-        return next child;
-      end if;
+    foreach child in array old loop
+      execute format('drop table public.%I', child);
+      return next child;
     end loop;
   end $$;
 
@@ -287,12 +301,13 @@ create or replace function app.place_transactions(most integer)
   end $$;
 insert into audit_due (org_id, placed) select org_id, count(*) from tx group by org_id;
 
--- Organizations with entries to seal or to sign.
+-- Organizations with entries to seal or to sign, those that waited longest first.
 create function app.audits_due(most integer)
   returns setof bigint language sql stable security definer set search_path = public, pg_temp
   as $$
     select d.org_id from audit_due d left join audit_head h using (org_id)
-    where h.placed is distinct from d.placed or h.unsigned_since < now() - interval '1 hour' limit most
+    where h.placed is distinct from d.placed or h.unsigned_since < now() - interval '1 hour'
+    order by h.at nulls first limit most
   $$;
 
 -- Takes an organization's chain until the end of the transaction; nothing when another has it.
@@ -340,5 +355,6 @@ begin
 end $$;
 revoke execute on function app.drop_partitions(text, timestamptz), app.events_needed_since(), app.refuse_change(),
   app.route_group(text) from public;
+grant execute on function app.events_needed_since() to current_user;
 grant execute on function app.drop_partitions(text, timestamptz), app.route_group(text) to grid_app;
 grant execute on function app.route_group(text) to grid_system;

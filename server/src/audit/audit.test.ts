@@ -9,8 +9,11 @@ import { grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
 import { record } from '../kit/record.ts'
+import { placeTransactions } from '../queue/work.ts'
 import { canonical } from './canonical.ts'
 import { isSigned } from './chain.ts'
+import { auditKey } from './key.ts'
+import { sealAudit } from './sealer.ts'
 
 let client: TestClient
 let party: string
@@ -248,4 +251,25 @@ describe('an export', () => {
       expect(JSON.parse(body)).toMatchObject({ first_position: null, last_position: null })
     },
   )
+})
+
+describe('sealing', () => {
+  test('is done once when two processes are at it', async () => {
+    const other = await newOrganization()
+    const { app, db } = await grid()
+    const key = await auditKey(app.config)
+    await Promise.all(
+      Array.from({ length: 20 }, async () => await other.post('/parties', samples.party())),
+    )
+    const open = 'select count(*)::int as open from tx where org_id = $1 and first_seq is null'
+    const isOpen = async (): Promise<boolean> =>
+      (await db.query<{ open: number }>(other.org_id, open, [other.org_id]))[0]?.open !== 0
+    while (await isOpen()) await placeTransactions(db)
+    const sealed = await Promise.all(
+      Array.from({ length: 4 }, async () => await sealAudit(db, key, other.org_id)),
+    )
+    const { body } = await other.get('/audit-logs/verify')
+    expect(body).toMatchObject({ ok: true, entries: sealed.reduce((a, b) => a + b) })
+    expect(await sealAudit(db, key, other.org_id)).toBe(0)
+  })
 })

@@ -39,7 +39,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   api_key: 'key',
   webhook: 'wh',
   app: 'app',
-  installation: 'inst',
+  app_installation: 'inst',
 }
 
 /** The entry as it goes into the chain, in which it has this position. */

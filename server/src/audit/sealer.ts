@@ -20,12 +20,22 @@ const ORGANIZATIONS_MAX = 100
 const SIGNED_EVERY = 1_000
 const SIGNED_WITHIN_MS = 60 * 60 * 1_000
 
-/** Seals what is due, in any organization. @returns how many entries were sealed. */
+/**
+ * Seals what is due, in any organization. One that cannot be sealed does not keep the others waiting.
+ * @returns how many entries were sealed.
+ * @throws what the first that failed threw, once all were tried.
+ */
 export async function sealAudits(db: Db, key: AuditKey): Promise<number> {
   let sealed = 0
+  const failures: unknown[] = []
   for (const org_id of await auditsDue(db, ORGANIZATIONS_MAX)) {
-    sealed += await sealAudit(db, key, org_id)
+    try {
+      sealed += await sealAudit(db, key, org_id)
+    } catch (error) {
+      failures.push(error)
+    }
   }
+  if (failures.length > 0) throw failures[0]
   return sealed
 }
 

@@ -13,8 +13,8 @@ import { canonical } from './canonical.ts'
 import { entryHash, signed } from './chain.ts'
 import { auditKey, keyId } from './key.ts'
 import type { AuditKey } from './key.ts'
-import { DIGEST_SQL } from './seal-queries.ts'
-import { sealAudits } from './sealer.ts'
+import { auditsDue, DIGEST_SQL } from './seal-queries.ts'
+import { sealAudit } from './sealer.ts'
 import { verifyFile } from './verify-file.ts'
 
 const ACTOR = { type: 'system', id: null, name: 'Test', request_id: null } as const
@@ -161,7 +161,9 @@ describe('a chain in the database', () => {
       [client.org_id],
     ])
     const { app, db } = await grid()
-    await sealAudits(db, await auditKey(app.config))
+    expect(await auditsDue(db, 1_000_000)).toContain(client.org_id)
+    await sealAudit(db, await auditKey(app.config), client.org_id)
+    expect(await auditsDue(db, 1_000_000)).not.toContain(client.org_id)
     expect(await checkpoints()).toMatchObject([{ position: 5, object: 'audit_checkpoint' }])
     await sealAll(client)
     expect(await checkpoints()).toHaveLength(1)

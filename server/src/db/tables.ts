@@ -88,6 +88,9 @@ export const DEFINER_FUNCTIONS: Readonly<
     why: 'finds the organizations in which something happens by itself',
   },
   drop_partitions: { owner: 'owner', why: 'drops tables, which only their owner may' },
-  events_needed_since: { owner: 'owner', why: 'knows what every reader of events still needs' },
+  events_needed_since: {
+    owner: 'system',
+    why: 'knows what webhooks of every organization still need',
+  },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

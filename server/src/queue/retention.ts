@@ -9,8 +9,8 @@ const ENTRIES_LONGER_DAYS = 31
 const LOGS: readonly { log: string; days: (config: Config) => number }[] = [
   { log: 'request_log', days: (config) => config.GRID_RETENTION_REQUEST_LOG_DAYS },
   { log: 'event', days: (config) => config.GRID_RETENTION_EVENTS_DAYS },
-  { log: 'delivery', days: (config) => config.GRID_RETENTION_DELIVERIES_DAYS },
-  { log: 'attempt', days: (config) => config.GRID_RETENTION_ATTEMPT_BODIES_DAYS },
+  { log: 'delivery_log', days: (config) => config.GRID_RETENTION_DELIVERIES_DAYS },
+  { log: 'delivery_body', days: (config) => config.GRID_RETENTION_ATTEMPT_BODIES_DAYS },
   { log: 'audit_seal', days: (config) => config.GRID_RETENTION_AUDIT_DAYS },
   {
     log: 'audit_entry',
