@@ -1,7 +1,7 @@
 /** Quotas per key, and keys that no longer count. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
-import { newKey } from '../src/http/auth.ts'
+import { Keys, newKey } from '../src/http/auth.ts'
 import { smallLimit } from '../src/http/limits.ts'
 import { createKey, revokeKey } from '../src/keys/service.ts'
 import { idDigits } from '../src/kit/ids.ts'
@@ -150,6 +150,20 @@ describe('a key', () => {
     expect(answer).toMatchObject({ status: 401, body: { code: 'invalid_key' } })
     expect(await revokeKey(db, org_id, idDigits('key', id) as number)).toBe(false)
     await other.close()
+  })
+
+  it('that is revoked while it is looked up is not remembered', async () => {
+    const { db } = await grid()
+    const { key } = await newOrganization()
+    const keys: Keys = new Keys({
+      flyControl: async (sql, params) => {
+        const rows = await db.flyControl(sql, params)
+        keys.forget()
+        return rows
+      },
+    })
+    await keys.find(key, '127.0.0.1')
+    expect(keys.cached(key, '127.0.0.1')).toBe(null)
   })
 
   it('that has expired is refused at that moment, though it was just used', async () => {
