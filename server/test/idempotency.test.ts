@@ -92,6 +92,11 @@ describe('a hundred identical requests at once', () => {
     expect((await client.get('/sdis/jobs')).body.data).toHaveLength(1)
     const first = answers.find(({ headers }) => !headers.has('idempotent-replayed')) as Answer
     expectRepeat(await client.post('/sdis/jobs', jobForm(), KEY), first)
+    const cancel = `/sdis/jobs/${first.body.id}/cancel`
+    const cancelled = await client.post(cancel, undefined, KEY)
+    expect(cancelled).toMatchObject({ status: 200, body: { state: 'cancelled' } })
+    expectRepeat(await client.post(cancel, undefined, KEY), cancelled)
+    expect((await client.post(cancel, undefined)).status).toBe(422)
   })
 })
 
