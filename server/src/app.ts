@@ -3,6 +3,7 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import Fastify, { LogController } from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import { oauthMetadata } from './apps/oauth-routes.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
@@ -87,6 +88,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     { prefix: '/api/v1' },
   )
   health(app)
+  oauthMetadata(app)
   referenceRoutes(app)
   const touch = setInterval(() => void touchKeys(db, keys).catch(() => {}), 10_000)
   app.addHook('onClose', async () => {

@@ -1,5 +1,7 @@
 /** The product as a list: every feature that serves endpoints below the base URL. */
 import type { FastifyInstance } from 'fastify'
+import { oauthRoutes } from './apps/oauth-routes.ts'
+import { appRoutes } from './apps/routes.ts'
 import { buildingRollup } from './buildings/rollups.ts'
 import { buildingRoutes } from './buildings/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
@@ -36,6 +38,8 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   changeRoutes,
   sdisRoutes,
   requestLogRoutes,
+  appRoutes,
+  oauthRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

@@ -36,4 +36,12 @@ export const tags: readonly Tag[] = [
     name: 'logs',
     description: 'What was asked of the interface, with which key and how it ended.',
   },
+  {
+    name: 'apps',
+    description: 'Register apps, install those of others, and end what they may do.',
+  },
+  {
+    name: 'oauth',
+    description: 'How an app gets tokens for an organization that consented: OAuth 2.1.',
+  },
 ]

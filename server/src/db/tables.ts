@@ -28,6 +28,7 @@ export const ORG_TABLES = [
   'request_log',
   'job_chunk',
   'job_error',
+  'app_installation',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -39,11 +40,14 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
   app_secret: 'secrets of the installation, shared by all processes',
   api_key: 'found by its hash before the organization of a request is known',
   job: 'claimed by any worker, whatever the organization',
+  app_registration: 'found by its client id, whichever organization installs it',
+  app_grant: 'found by its hash before the organization of a client is known',
 }
 
 /** Indexes of organizations' tables that do not begin with `org_id`, each with the reason. */
 export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   organization_parent_idx: 'finds the sandboxes and children of an organization',
+  app_installation_app_idx: 'finds where an app is installed',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
 
@@ -61,5 +65,16 @@ export const DEFINER_FUNCTIONS: Readonly<
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
+  find_app: { owner: 'system', why: 'finds an app that another organization registered' },
+  hold_app: { owner: 'system', why: 'the same, unchanged until the transaction ends' },
+  apps_in: { owner: 'system', why: 'lists apps of every organization for the operator' },
+  installations_of_app: { owner: 'system', why: 'finds who is told that an app was suspended' },
+  revoke_app_tokens: { owner: 'system', why: 'ends the tokens of an app wherever it is installed' },
+  find_grant: {
+    owner: 'system',
+    why: 'finds a code or refresh token before its organization is known',
+  },
+  find_token: { owner: 'system', why: 'finds an access token before its organization is known' },
+  forget_tokens: { owner: 'system', why: 'deletes what ended in every organization' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -43,6 +43,7 @@ export function sendProblem(
   error: ApiError,
 ): FastifyReply {
   request.problem = error.code
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer')
   const body = {
     type: `/errors/${error.code}`,
     title: error.title,

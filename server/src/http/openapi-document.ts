@@ -52,7 +52,7 @@ export function documentOf(routes: readonly Documented[], tags: readonly Tag[]):
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1', description: 'This host' }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { bearer: [] }],
     tags: [
       ...tags.filter(({ name }) => used.has(name)),
       ...[...used].filter((name) => !known.has(name)).map((name) => ({ name })),
@@ -73,6 +73,11 @@ export function documentOf(routes: readonly Documented[], tags: readonly Tag[]):
           in: 'header',
           name: 'X-API-Key',
           description: 'grid_live_... or grid_sbx_...',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token of an app, or any key.',
         },
       },
     },
@@ -140,9 +145,10 @@ function operation(
     ...(body
       ? { requestBody: { required: true, content: bodies(body, schemas, method === 'PATCH') } }
       : {}),
+    // What a route says of a status itself stands before the problem others answer with.
     responses: Object.fromEntries([
-      ...answers.map(([status, answer]) => [status, success(status, answer, schemas)]),
       ...statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
+      ...answers.map(([status, answer]) => [status, success(status, answer, schemas)]),
     ]) as JsonSchema,
   }
 }

@@ -48,7 +48,7 @@ export async function listKeys(db: Db, org_id: number): Promise<KeyInfo[]> {
   return await db.query<KeyInfo>(
     org_id,
     `select 'key_' || id as id, name, hint, scopes, created_at, expires_at, revoked_at, last_used_at
-     from api_key where org_id = $1 order by id`,
+     from api_key where org_id = $1 and kind = 'key' order by id`,
     [org_id],
   )
 }

@@ -16,7 +16,7 @@ export interface Caller {
 
 /** Who a write is done for: stands in the transaction row, so every fact can be traced to it. */
 export interface Actor {
-  type: 'api_key' | 'job' | 'system'
+  type: 'api_key' | 'job' | 'app' | 'system'
   id: string | null
   name: string
   request_id: string | null

@@ -37,6 +37,10 @@ export function startWork(
       await forgetAnswers(db)
       return 10 * 60 * 1_000
     }),
+    loop('tokens', log, async () => {
+      await forgetTokens(db)
+      return 60 * 60 * 1_000
+    }),
     loop('uploads', log, async () => {
       await sweepOrphans(storage, db)
       await sweepImports(db, data_dir)
@@ -109,4 +113,9 @@ async function ensurePartitions(db: Db): Promise<void> {
 /** Stored answers are kept for a day. */
 async function forgetAnswers(db: Db): Promise<void> {
   await db.flyControl('select app.forget_answers()', [])
+}
+
+/** Codes and tokens of apps that ended are deleted after a while. */
+async function forgetTokens(db: Db): Promise<void> {
+  await db.flyControl('select app.forget_tokens()', [])
 }

@@ -17,7 +17,6 @@ const RESERVED: readonly string[] = [
   'write:webhooks',
   'read:audit',
   'read:usage',
-  'admin:keys',
 ]
 
 /** Lines of code a file may have; longer ones hold more than one thing. */
