@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { idDigits, pathId, publicId } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
-import type { OnceAnswer } from '../kit/once.ts'
+import type { Answer, Answered } from '../kit/once.ts'
 import { paging } from '../kit/paging.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Scope } from '../kit/scopes.ts'
@@ -68,19 +68,15 @@ function secretAnswer(
   headers: Record<string, string>,
   view: Row,
   client_secret: string | null,
-): OnceAnswer {
-  const kept = JSON.stringify({ ...view, secret_shown: false })
-  if (client_secret === null) return { status, headers, body: kept }
-  return {
-    status,
-    headers,
-    body: JSON.stringify({ ...view, client_secret, secret_shown: true }),
-    kept,
-  }
+): Answer {
+  const repeated = JSON.stringify({ ...view, secret_shown: false })
+  if (client_secret === null) return { status, headers, body: repeated }
+  const body = JSON.stringify({ ...view, client_secret, secret_shown: true })
+  return { status, headers, body, repeated }
 }
 
-function sendOnce(reply: FastifyReply, answer: Awaited<ReturnType<typeof once>>): FastifyReply {
-  const { status, headers, body, replayed } = answer
+function sendOnce(reply: FastifyReply, { answer, replayed }: Answered): FastifyReply {
+  const { status, headers, body } = answer
   return reply
     .code(status)
     .headers({ ...headers, ...(replayed ? { 'idempotent-replayed': 'true' } : {}) })

@@ -283,3 +283,35 @@ describe('POST /oauth/introspect', () => {
       expect(await look(app, text)).toEqual({ active: false })
   })
 })
+
+describe('the upkeep', () => {
+  it('forgets codes and refresh tokens a day after their end, and tokens after 30', async () => {
+    const { app, client } = await party()
+    await signedIn(app, client)
+    const { db } = await grid()
+    const behind = await owner()
+    const left = async (days: number): Promise<number[]> => {
+      const at = `now() - interval '${days} days 1 hour'`
+      await behind.query(`update app_grant set expires_at = ${at} where org_id = $1`, [
+        client.org_id,
+      ])
+      await behind.query(
+        `update api_key set expires_at = ${at} where org_id = $1 and kind = 'token'`,
+        [client.org_id],
+      )
+      await db.flyControl('select app.forget_tokens()', [])
+      const { rows } = await behind.query<{ grants: number; tokens: number; keys: number }>(
+        `select (select count(*)::int from app_grant where org_id = $1) as grants,
+           count(*) filter (where kind = 'token')::int as tokens, count(*) filter (where kind = 'key')::int as keys
+         from api_key where org_id = $1`,
+        [client.org_id],
+      )
+      return Object.values(rows[0] ?? {})
+    }
+    expect(await left(0)).toEqual([2, 1, 1])
+    expect(await left(1)).toEqual([0, 1, 1])
+    expect(await left(30)).toEqual([0, 0, 1])
+    expect((await client.get('/leases')).status).toBe(200)
+    await behind.end()
+  })
+})
