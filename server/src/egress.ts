@@ -13,8 +13,9 @@ import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { callbackify } from 'node:util'
 import { Agent, buildConnector, request } from 'undici'
-import { isOperatorAddress, isPublicAddress } from './addresses.ts'
+import { allowing, isOperatorAddress } from './addresses.ts'
 
+const DNS_MS = 2_000
 const CONNECT_MS = 5_000
 const HEADERS_MS = 15_000
 /** Longest silence inside an answer's body. */
@@ -31,6 +32,8 @@ export interface EgressOptions {
   connect?: (lookup: LookupFunction) => Connect
   connect_ms?: number
   headers_ms?: number
+  /** Networks the operator lets tenants reach although they are not public. */
+  allow_networks?: readonly string[]
 }
 
 export interface EgressRequest {
@@ -69,7 +72,7 @@ export class Egress {
 
   constructor(options: EgressOptions = {}) {
     this.options = options
-    this.publicOnly = this.agent(isPublicAddress)
+    this.publicOnly = this.agent(allowing(options.allow_networks ?? []))
     this.operators = this.agent(isOperatorAddress)
   }
 
@@ -125,7 +128,8 @@ export class Egress {
   private lookup(allowed: (address: string) => boolean): LookupFunction {
     const resolve = this.options.resolve ?? (async (name) => await lookup(name, { all: true }))
     const filtered = callbackify(async (hostname: string) => {
-      const kept = (await resolve(hostname)).filter(({ address }) => allowed(address))
+      const found = await within(DNS_MS, resolve(hostname), hostname)
+      const kept = found.filter(({ address }) => allowed(address))
       if (kept.length === 0) throw blocked(hostname)
       return kept
     })
@@ -147,6 +151,15 @@ function checkedUrl(address: string | URL): URL {
   if (url.username || url.password)
     throw new EgressError('invalid', 'an address may not hold a user name or a password')
   return url
+}
+
+/** @throws EgressError `dns` when a name is not resolved in time; the resolver itself cannot be stopped. */
+async function within<T>(ms: number, promise: Promise<T>, host: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new EgressError('dns', `${host} was not resolved`)), ms)
+  })
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
 function blocked(host: string): EgressError {

@@ -28,6 +28,14 @@ export const ORG_TABLES = [
   'request_log',
   'job_chunk',
   'job_error',
+  'webhook',
+  'webhook_health',
+  'delivery',
+  'delivery_log',
+  'delivery_body',
+  'replay',
+  'inbox',
+  'inbox_request',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -44,6 +52,7 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
 /** Indexes of organizations' tables that do not begin with `org_id`, each with the reason. */
 export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   organization_parent_idx: 'finds the sandboxes and children of an organization',
+  inbox_token_idx: 'finds the inbox of a request that has no key',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
 
@@ -61,5 +70,13 @@ export const DEFINER_FUNCTIONS: Readonly<
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
+  fan_out: { owner: 'system', why: 'makes deliveries for the webhooks of every organization' },
+  claim_deliveries: { owner: 'system', why: 'hands a worker due deliveries of any organization' },
+  complete_deliveries: { owner: 'system', why: 'writes a batch of results of all organizations' },
+  recover_deliveries: { owner: 'system', why: 'takes deliveries back from workers that are gone' },
+  failing_webhooks: { owner: 'system', why: 'finds webhooks of any organization that fail' },
+  open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
+  find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
+  secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }
