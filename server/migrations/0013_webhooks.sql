@@ -122,6 +122,8 @@ create table delivery_log (
   constraint delivery_log_state check (state in ('succeeded', 'failed', 'cancelled', 'expired'))
 ) partition by range (at);
 create index delivery_log_replay_idx on delivery_log (org_id, replay_id) where replay_id is not null;
+-- Finds events that a replay has delivered.
+create index delivery_log_again_idx on delivery_log (org_id, webhook_id, tx_id, n) where trigger = 'replay';
 
 -- What receivers answered: headers and the head of the body, of answers that had one or were no success.
 create table delivery_body (
@@ -350,10 +352,10 @@ create function app.claim_deliveries(most integer, lease bigint, lanes json)
     return answer;
   end $$;
 
--- Writes what became of deliveries, each only if the lease is still that of the worker.
+-- Writes what became of deliveries, each only if it is still held by the lease it was claimed with.
 -- results: outcome is succeeded, failed or cancelled, which end it; retry; or released, which uses no attempt.
 -- Returns the webhooks whose circuit changed, with the time since when they had failed.
-create function app.complete_deliveries(lease bigint, results json)
+create function app.complete_deliveries(results json)
   returns json language plpgsql security definer set search_path = public, pg_temp
   as $$
   declare answer json;
@@ -363,11 +365,11 @@ create function app.complete_deliveries(lease bigint, results json)
       select r.org_id, r.webhook_id from json_to_recordset(results) as r(org_id bigint, webhook_id bigint))
     order by h.org_id, h.webhook_id for no key update;
     with r as materialized (
-      select * from json_to_recordset(results) as r(org_id bigint, webhook_id bigint, id bigint, outcome text, reason text,
+      select * from json_to_recordset(results) as r(org_id bigint, webhook_id bigint, id bigint, lease_id bigint, outcome text, reason text,
         wait_s double precision, slow boolean, attempt jsonb, headers jsonb, body text, base64 boolean)
     ), ended as (
       delete from delivery d using r
-      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = lease
+      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = r.lease_id
         and r.outcome in ('succeeded', 'failed', 'cancelled')
       returning d.org_id, d.webhook_id, d.id, d.tx_id, d.n, d.type, d.object_id, d.created_at, d.trigger, d.replay_id,
         d.attempt + 1 as number, d.attempts, d.coalesced, r.outcome, r.reason, r.attempt as last, r.headers, r.body, r.base64, r.slow
@@ -383,7 +385,7 @@ create function app.complete_deliveries(lease bigint, results json)
         attempt = case r.outcome when 'retry' then d.attempt + 1 else d.attempt end,
         attempts = case r.outcome when 'retry' then d.attempts || r.attempt else d.attempts end
       from r join webhook w on w.org_id = r.org_id and w.id = r.webhook_id
-      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = lease
+      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = r.lease_id
         and r.outcome in ('retry', 'released')
       returning d.org_id, d.webhook_id, d.id, d.attempt as number, d.trigger, r.outcome, r.headers, r.body, r.base64, r.slow
     ), done as (
@@ -538,7 +540,7 @@ do $$
 declare signature text;
 begin
   foreach signature in array array['app.fan_out(integer)', 'app.claim_deliveries(integer, bigint, json)',
-    'app.complete_deliveries(bigint, json)', 'app.recover_deliveries(integer)', 'app.failing_webhooks()', 'app.open_replays()',
+    'app.complete_deliveries(json)', 'app.recover_deliveries(integer)', 'app.failing_webhooks()', 'app.open_replays()',
     'app.find_inbox(text)', 'app.secrets_sealed_otherwise(text)'] loop
     execute format('alter function %s owner to grid_system', signature);
     execute format('revoke execute on function %s from public', signature);

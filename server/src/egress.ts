@@ -53,7 +53,15 @@ export interface EgressAnswer {
 }
 
 /** Why no answer came. What a tenant is told must not tell `blocked` from `connect`. */
-export type EgressFailure = 'invalid' | 'blocked' | 'dns' | 'connect' | 'tls' | 'timeout' | 'reset'
+export type EgressFailure =
+  | 'invalid'
+  | 'blocked'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'reset'
+  | 'too_large'
 
 export class EgressError extends Error {
   readonly kind: EgressFailure
@@ -174,6 +182,7 @@ function asEgressError(error: unknown, { host }: URL): EgressError {
 
 function kindOf({ name, code = '' }: NodeJS.ErrnoException): EgressFailure {
   if (/^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$|^ETIMEDOUT$/.test(code)) return 'timeout'
+  if (/HEADERS?_OVERFLOW/.test(code)) return 'too_large'
   if (name === 'AbortError' || name === 'TimeoutError') return 'timeout'
   if (/^(ENOTFOUND|EAI_AGAIN|ENODATA)$/.test(code)) return 'dns'
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES)$/.test(code)) return 'connect'

@@ -4,7 +4,7 @@
  * the key can be replaced.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 
@@ -22,13 +22,17 @@ interface MasterKey {
 
 /** Seals and opens secrets. The newest master key seals; older ones still open. */
 export class Secrets {
-  private readonly keys: readonly MasterKey[]
+  private readonly load: () => string
+  private loaded: MasterKey[] | null = null
 
-  /** @param keys newest first, 32 bytes each. */
-  constructor(keys: readonly Buffer[]) {
-    if (keys.length === 0 || keys.some((key) => key.length !== KEY_BYTES))
-      throw new Error(`a master key has ${KEY_BYTES} bytes`)
-    this.keys = keys.map((bytes) => ({ id: idOf(bytes), bytes }))
+  /** @param load gives the keys in base64, newest first; called on first use. */
+  constructor(load: () => string) {
+    this.load = load
+  }
+
+  private get keys(): MasterKey[] {
+    this.loaded ??= keysIn(this.load())
+    return this.loaded
   }
 
   /** Name of the key that seals. */
@@ -90,47 +94,47 @@ function idOf(key: Buffer): string {
   return createHash('sha256').update('grid master key').update(key).digest('hex').slice(0, 12)
 }
 
+function keysIn(text: string): MasterKey[] {
+  const keys = text.split(/[\s,]+/).filter((part) => part !== '')
+  const bytes = keys.map((key) => Buffer.from(key, 'base64'))
+  if (bytes.length > 0 && bytes.every((key) => key.length === KEY_BYTES))
+    return bytes.map((key) => ({ id: idOf(key), bytes: key }))
+  throw new Error(
+    `a master key must be ${KEY_BYTES} bytes in base64, such as \`openssl rand -base64 32\` prints`,
+  )
+}
+
+/**
+ * The secrets of this installation, under the master keys of GRID_MASTER_KEY, else under those of `master.key` in the data
+ * directory, which is made on first use.
+ */
+export function secretsOf(config: Pick<Config, 'GRID_MASTER_KEY' | 'GRID_DATA_DIR'>): Secrets {
+  return new Secrets(() => config.GRID_MASTER_KEY ?? keyFile(config.GRID_DATA_DIR))
+}
+
 function keyPath(data_dir: string): string {
   return join(data_dir, 'master.key')
 }
 
-/**
- * The master keys of this installation: those of GRID_MASTER_KEY, else those of `master.key` in the data directory, which
- * is made on first use.
- * @throws when a key is not 32 bytes in base64.
- */
-export async function secretsOf(config: Config): Promise<Secrets> {
-  const text = config.GRID_MASTER_KEY ?? (await keyFile(config.GRID_DATA_DIR))
-  return new Secrets(parse(text))
-}
-
-function parse(text: string): Buffer[] {
-  const keys = text.split(/[\s,]+/).filter((part) => part !== '')
-  return keys.map((part) => {
-    const bytes = Buffer.from(part, 'base64')
-    if (bytes.length === KEY_BYTES) return bytes
-    throw new Error(
-      `a master key must be ${KEY_BYTES} bytes in base64, such as \`openssl rand -base64 32\` prints`,
-    )
-  })
-}
-
-async function keyFile(data_dir: string): Promise<string> {
+function keyFile(data_dir: string): string {
   const path = keyPath(data_dir)
   try {
-    return await readFile(path, 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
-  await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const own = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
-  await writeFile(own, `${newKey()}\n`, { mode: 0o600 })
-  // The first process to link its file has made the key; the others read that one.
-  await link(own, path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error
-  })
-  await rm(own)
-  return await readFile(path, 'utf8')
+  writeFileSync(own, `${newKey()}\n`, { mode: 0o600 })
+  try {
+    // The first process to link its file has made the key; the others read that one.
+    linkSync(own, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(own)
+  }
+  return readFileSync(path, 'utf8')
 }
 
 function newKey(): string {
@@ -138,22 +142,17 @@ function newKey(): string {
 }
 
 /**
- * Puts a new key before those of `master.key`, so that `rewrap` may run.
- * @returns the keys to use, and a function that forgets the old ones once nothing is sealed with them.
+ * Puts a new key before those of `master.key`, so that what is stored can be sealed again.
+ * @returns a function that forgets the old keys, for when nothing is sealed with them any more.
  */
-export async function addMasterKey(
-  data_dir: string,
-): Promise<{ secrets: Secrets; forgetOld: () => Promise<void> }> {
-  const [old, key] = [await keyFile(data_dir), newKey()]
-  await replaceKeys(data_dir, `${key}\n${old}`)
-  return {
-    secrets: new Secrets(parse(`${key}\n${old}`)),
-    forgetOld: async () => await replaceKeys(data_dir, `${key}\n`),
-  }
+export function addMasterKey(data_dir: string): () => void {
+  const [old, key] = [keyFile(data_dir), newKey()]
+  replaceKeys(data_dir, `${key}\n${old}`)
+  return () => replaceKeys(data_dir, `${key}\n`)
 }
 
-async function replaceKeys(data_dir: string, text: string): Promise<void> {
+function replaceKeys(data_dir: string, text: string): void {
   const path = keyPath(data_dir)
-  await writeFile(`${path}.new`, text, { mode: 0o600 })
-  await rename(`${path}.new`, path)
+  writeFileSync(`${path}.new`, text, { mode: 0o600 })
+  renameSync(`${path}.new`, path)
 }
