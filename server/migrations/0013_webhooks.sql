@@ -123,7 +123,7 @@ create table delivery_log (
 ) partition by range (at);
 create index delivery_log_replay_idx on delivery_log (org_id, replay_id) where replay_id is not null;
 -- Finds events that a replay has delivered.
-create index delivery_log_again_idx on delivery_log (org_id, webhook_id, tx_id, n) where trigger = 'replay';
+create index delivery_log_again_idx on delivery_log (org_id, tx_id, n) where trigger = 'replay';
 
 -- What receivers answered: headers and the head of the body, of answers that had one or were no success.
 create table delivery_body (
@@ -521,6 +521,7 @@ create or replace function app.ensure_partitions(day date)
       select p.name, format('%s_%s', p.name, to_char(d.first, 'YYYYMMDD')), d.first::date, d.first::date + 1
       from unnest(array['delivery_log', 'delivery_body']) as p(name)
       cross join generate_series(day, day + 7, interval '1 day') as d(first)
+      where d.first < current_date + 8
     loop
       if to_regclass(format('public.%I', wanted.child)) is null then
         perform pg_advisory_xact_lock(7016, 2);

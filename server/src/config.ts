@@ -137,11 +137,7 @@ export const SETTINGS = {
     '30,300,3000,30000',
     delays,
   ),
-  GRID_WEBHOOK_RETRY_SANDBOX_S: setting(
-    'The same for sandboxes.',
-    '2,10,60,300',
-    delays,
-  ),
+  GRID_WEBHOOK_RETRY_SANDBOX_S: setting('The same for sandboxes.', '2,10,60,300', delays),
   GRID_WEBHOOK_TIMEOUT_S: setting(
     'Longest that one attempt may take, the body of the answer included.',
     '20',
@@ -172,6 +168,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   })
   if (problems.length > 0) throw new Error(problems.join('; '))
   return Object.freeze(Object.fromEntries(entries) as Config)
+}
+
+/** The base URL of the API, as others reach it. @param port the one it listens on, where that is not the setting. */
+export function baseUrl(config: Config, port = config.GRID_PORT): string {
+  if (config.GRID_BASE_URL) return config.GRID_BASE_URL
+  const anywhere = config.GRID_HOST === '0.0.0.0' || config.GRID_HOST === '::'
+  const host = anywhere ? '127.0.0.1' : config.GRID_HOST
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/v1`
 }
 
 /** The text of `.env.example`. */

@@ -19,6 +19,7 @@ import { requestLogRoutes } from './request-log/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 import { workOrderRollup } from './work-orders/rollups.ts'
 import { workOrderRoutes } from './work-orders/routes.ts'
 
@@ -36,6 +37,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   changeRoutes,
   sdisRoutes,
   requestLogRoutes,
+  webhookRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

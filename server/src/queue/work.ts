@@ -7,6 +7,7 @@ import { never, placed, written } from '../events/wake.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
+import { webhookWork } from '../webhooks/work.ts'
 
 /**
  * One step of a loop.
@@ -29,9 +30,11 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
+  const webhooks = webhookWork(config, db, log)
   const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
+    ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
@@ -49,6 +52,7 @@ export function startWork(
   ]
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
+    await webhooks.end()
     await thread.end()
     await storage.close()
   }
@@ -86,7 +90,7 @@ export function loop(
  * Places what has committed. While there is something, pauses gather more for the next statement; otherwise a request's
  * write is placed at once, and one of another process when it is looked for.
  */
-async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
+export async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
   const seen = written.count
   if ((await placeTransactions(db)) > 0) {
     placed.wake()

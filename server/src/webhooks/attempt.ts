@@ -24,7 +24,15 @@ const KEPT_HEADERS = [
   'cf-ray',
 ] as const
 
-export const ERROR_CLASSES = ['dns', 'connect', 'tls', 'timeout', 'reset', 'too_large', 'http'] as const
+export const ERROR_CLASSES = [
+  'dns',
+  'connect',
+  'tls',
+  'timeout',
+  'reset',
+  'too_large',
+  'http',
+] as const
 
 export type ErrorClass = (typeof ERROR_CLASSES)[number]
 

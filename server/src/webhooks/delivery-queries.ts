@@ -209,11 +209,7 @@ export async function findDelivery(
 }
 
 /** What receivers answered to the attempts of a delivery, as long as it is kept. */
-export async function bodiesOf(
-  db: OrgDb,
-  org_id: number,
-  id: number,
-): Promise<Map<number, Kept>> {
+export async function bodiesOf(db: OrgDb, org_id: number, id: number): Promise<Map<number, Kept>> {
   const rows = await db.query<Kept & { attempt: number }>(
     org_id,
     'select attempt, headers, body, base64 from delivery_body where org_id = $1 and delivery_id = $2',

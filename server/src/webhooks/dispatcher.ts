@@ -253,9 +253,7 @@ export class Dispatcher {
         body,
         config.GRID_WEBHOOK_TIMEOUT_S * 1_000,
       )
-      const delays = job.sandbox
-        ? config.GRID_WEBHOOK_RETRY_SANDBOX_S
-        : config.GRID_WEBHOOK_RETRY_S
+      const delays = job.sandbox ? config.GRID_WEBHOOK_RETRY_SANDBOX_S : config.GRID_WEBHOOK_RETRY_S
       const result = resultOf(job, attempt, outcomeOf(attempt, delivery.attempt, delays))
       return { result, answer_ms: attempt.total_ms }
     } catch (error) {
@@ -332,7 +330,10 @@ function released(job: Job): Result {
   }
 }
 
-function keyOf({ delivery, lease_id }: Job): Pick<Result, 'org_id' | 'webhook_id' | 'id' | 'lease_id'> {
+function keyOf({
+  delivery,
+  lease_id,
+}: Job): Pick<Result, 'org_id' | 'webhook_id' | 'id' | 'lease_id'> {
   const { org_id, webhook_id, id } = delivery
   return { org_id, webhook_id, id, lease_id }
 }

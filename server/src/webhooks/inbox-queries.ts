@@ -41,11 +41,7 @@ export async function countInboxes(tx: Tx, org_id: number): Promise<number> {
   return Number(row?.count)
 }
 
-export async function findInbox(
-  db: OrgDb,
-  org_id: number,
-  id: number,
-): Promise<Inbox | undefined> {
+export async function findInbox(db: OrgDb, org_id: number, id: number): Promise<Inbox | undefined> {
   const rows = await db.query<InboxRow>(
     org_id,
     'select id, token, status, created_at from inbox where org_id = $1 and id = $2',

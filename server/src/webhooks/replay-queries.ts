@@ -131,11 +131,7 @@ export async function findReplay(
 }
 
 /** The replay for as long as the transaction lasts; undefined when it does not run or another worker has it. */
-export async function lockReplay(
-  tx: Tx,
-  org_id: number,
-  id: number,
-): Promise<Replay | undefined> {
+export async function lockReplay(tx: Tx, org_id: number, id: number): Promise<Replay | undefined> {
   const rows = await tx.query<ReplayRow>(
     `select ${COLUMNS} from replay where org_id = $1 and id = $2 and state = 'running' for update skip locked`,
     [org_id, id],
@@ -216,7 +212,9 @@ export async function progressOf(db: OrgDb, org_id: number, id: number): Promise
 }
 
 /** Replays of all organizations that are not done. */
-export async function openReplays(db: Pick<Db, 'control'>): Promise<{ org_id: number; id: number }[]> {
+export async function openReplays(
+  db: Pick<Db, 'control'>,
+): Promise<{ org_id: number; id: number }[]> {
   const rows = await db.control(async (tx) =>
     tx.query<{ org_id: string; id: string }>('select org_id, id from app.open_replays()'),
   )

@@ -53,7 +53,9 @@ export async function replayRequest(
   const ways = [event_id, event_ids, since].filter((way) => way !== undefined)
   if (ways.length !== 1) {
     const message = 'is needed: one of event_id, event_ids and since'
-    throw invalid([{ field: 'since', code: ways.length === 0 ? 'required' : 'conflicting', message }])
+    throw invalid([
+      { field: 'since', code: ways.length === 0 ? 'required' : 'conflicting', message },
+    ])
   }
   const ids = event_ids ?? (event_id === undefined ? null : [event_id])
   return {
@@ -121,11 +123,7 @@ export async function startReplay(
   return replayView(replay, { waiting: 0, succeeded: 0, failed: 0, cancelled: 0 })
 }
 
-async function newReplay(
-  db: OrgDb,
-  webhook: Webhook,
-  request: ReplayRequest,
-): Promise<Replay> {
+async function newReplay(db: OrgDb, webhook: Webhook, request: ReplayRequest): Promise<Replay> {
   const [id] = (await db.ids(1)) as [number]
   return {
     id,
@@ -200,7 +198,10 @@ export async function stepReplays(db: Db): Promise<number> {
 }
 
 /** Delivers again what a webhook missed while its receiver was out of order, if its owner wishes so. */
-export async function redrive(db: OrgDb, { org_id, webhook_id, failing_since }: Moved): Promise<void> {
+export async function redrive(
+  db: OrgDb,
+  { org_id, webhook_id, failing_since }: Moved,
+): Promise<void> {
   const webhook = await findWebhook(db, org_id, webhook_id)
   if (!webhook?.redrive_on_recovery || webhook.state !== 'active') return
   const replay = await newReplay(db, webhook, {

@@ -111,8 +111,7 @@ async function once(
   const { org_id, idempotency } = request
   const context = `answer:${org_id}:${idempotency?.key}`
   const before = await earlierAnswer(store, request)
-  if (before)
-    return { body: secrets.open(before.body, context), version: 1, replayed: true }
+  if (before) return { body: secrets.open(before.body, context), version: 1, replayed: true }
   return await store.db.transaction(org_id, async (tx) => {
     const answer = await run(tx)
     const body = JSON.stringify(answer)
@@ -241,11 +240,7 @@ export async function removeWebhook(
 }
 
 /** Takes nothing from now on; what waits and what is to come is held. */
-export async function pauseWebhook(
-  db: OrgDb,
-  request: WriteRequest,
-  id: number,
-): Promise<Webhook> {
+export async function pauseWebhook(db: OrgDb, request: WriteRequest, id: number): Promise<Webhook> {
   return await change(db, request.org_id, id, null, async (tx, before) => {
     if (before.state !== 'active') {
       const message = `cannot change from ${before.state} to paused`
