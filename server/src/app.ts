@@ -7,6 +7,8 @@ import { oauthMetadata } from './apps/oauth-routes.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
+import { Egress } from './egress.ts'
+import { written } from './events/wake.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
 import { errors, unreadable } from './http/errors.ts'
@@ -21,6 +23,7 @@ import type { JsonSchema } from './kit/field.ts'
 import { validate } from './kit/validate.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { registry } from './resources.ts'
+import { secretsOf } from './secrets.ts'
 import { tags } from './tags.ts'
 
 /** Largest JSON body, in bytes. Files have limits of their own. */
@@ -65,6 +68,8 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.decorate('requestLog', log)
   app.decorate('requestCounts', new RequestCounts())
   app.decorate('storage', storageOf(config))
+  app.decorate('secrets', secretsOf(config))
+  app.decorate('egress', new Egress({ allow_networks: config.GRID_WEBHOOK_ALLOW_CIDRS }))
   app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
   app.decorateRequest('caller')
   app.decorateRequest('problem', null)
@@ -74,6 +79,10 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   refuseUndocumented(app)
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    if (request.method !== 'GET' && reply.statusCode < 300) written.wake()
     done()
   })
   auth(app, keys)
@@ -93,6 +102,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   const touch = setInterval(() => void touchKeys(db, keys).catch(() => {}), 10_000)
   app.addHook('onClose', async () => {
     clearInterval(touch)
+    await app.egress.close()
     await log.flush()
     // A service that lost its database still stops in order.
     await touchKeys(db, keys).catch(() => {})

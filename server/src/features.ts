@@ -21,6 +21,7 @@ import { requestLogRoutes } from './request-log/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 import { workOrderRollup } from './work-orders/rollups.ts'
 import { workOrderRoutes } from './work-orders/routes.ts'
 
@@ -40,6 +41,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   requestLogRoutes,
   appRoutes,
   oauthRoutes,
+  webhookRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

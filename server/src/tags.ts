@@ -33,6 +33,10 @@ export const tags: readonly Tag[] = [
     description: 'Load workbooks and CSV files through an adapter document.',
   },
   {
+    name: 'webhooks',
+    description: 'Be told of events by HTTP: signed, retried, replayed.',
+  },
+  {
     name: 'logs',
     description: 'What was asked of the interface, with which key and how it ended.',
   },

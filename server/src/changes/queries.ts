@@ -41,13 +41,3 @@ export async function changesAfter(
     [org_id, after, types, limit],
   )
 }
-
-/** Number of the last event placed so far. */
-export async function lastSeq(db: OrgDb, org_id: number): Promise<number> {
-  const rows = await db.query<{ last: string | null }>(
-    org_id,
-    `select first_seq + events - 1 as last from tx where org_id = $1 and first_seq is not null order by first_seq desc limit 1`,
-    [org_id],
-  )
-  return Number(rows[0]?.last ?? 0)
-}

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { eventId } from '../events/feed.ts'
 import { invalid } from '../kit/errors.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import { publicId } from '../kit/ids.ts'
@@ -11,9 +12,6 @@ import type { RouteDocs } from '../kit/schemas.ts'
 import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
 import { changesAfter } from './queries.ts'
 import type { ChangeRow } from './queries.ts'
-
-/** Events of one transaction have numbers below this; an event's id is made of both. */
-const EVENTS_MAX = 100_000
 
 const changeSchema: JsonSchema = {
   title: 'Change',
@@ -121,7 +119,7 @@ function typesOf(text: string, registry: Registry): string[] {
 
 function changeView(row: ChangeRow, registry: Registry): Row {
   return {
-    id: publicId('evt', Number(row.tx_id) * EVENTS_MAX + row.n),
+    id: eventId(row),
     seq: Number(row.seq),
     op: row.operation,
     object_id: publicId(registry.get(row.object_type)?.prefix ?? 'obj', row.object_id),

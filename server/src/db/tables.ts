@@ -29,6 +29,14 @@ export const ORG_TABLES = [
   'job_chunk',
   'job_error',
   'app_installation',
+  'webhook',
+  'webhook_health',
+  'delivery',
+  'delivery_log',
+  'delivery_body',
+  'replay',
+  'inbox',
+  'inbox_request',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -48,6 +56,7 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
 export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   organization_parent_idx: 'finds the sandboxes and children of an organization',
   app_installation_app_idx: 'finds where an app is installed',
+  inbox_token_idx: 'finds the inbox of a request that has no key',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
 
@@ -76,5 +85,13 @@ export const DEFINER_FUNCTIONS: Readonly<
   },
   find_token: { owner: 'system', why: 'finds an access token before its organization is known' },
   forget_tokens: { owner: 'system', why: 'deletes what ended in every organization' },
+  fan_out: { owner: 'system', why: 'makes deliveries for the webhooks of every organization' },
+  claim_deliveries: { owner: 'system', why: 'hands a worker due deliveries of any organization' },
+  complete_deliveries: { owner: 'system', why: 'writes a batch of results of all organizations' },
+  recover_deliveries: { owner: 'system', why: 'takes deliveries back from workers that are gone' },
+  failing_webhooks: { owner: 'system', why: 'finds webhooks of any organization that fail' },
+  open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
+  find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
+  secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

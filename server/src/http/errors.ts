@@ -12,9 +12,7 @@ export function errors(app: FastifyInstance): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] as string
-    const allowed = (['GET', 'POST', 'PATCH', 'DELETE'] as const).filter(
-      (method) => method !== request.method && app.findRoute({ url: path, method }) !== null,
-    )
+    const allowed = methodsOf(app, path).filter((method) => method !== request.method)
     if (allowed.length === 0) {
       return sendProblem(
         request,
@@ -26,6 +24,16 @@ export function errors(app: FastifyInstance): void {
     const detail = `${path} takes ${allowed.join(', ')}, not ${request.method}.`
     return sendProblem(request, reply, new ApiError('method_not_allowed', detail))
   })
+}
+
+/** The methods a path takes. Where one route names it and another has a parameter there, it is that of the first. */
+function methodsOf(app: FastifyInstance, path: string): string[] {
+  const found = (['GET', 'POST', 'PATCH', 'DELETE'] as const).flatMap((method) => {
+    const route = app.findRoute({ url: path, method })
+    return route ? [{ method, parameters: Object.keys(route.params).length }] : []
+  })
+  const fewest = Math.min(...found.map(({ parameters }) => parameters))
+  return found.filter(({ parameters }) => parameters === fewest).map(({ method }) => method)
 }
 
 /** A path that cannot be decoded is refused before any hook runs. */

@@ -1,3 +1,5 @@
+import type { Egress } from '../egress.ts'
+import type { Secrets } from '../secrets.ts'
 import type { Keys } from './auth.ts'
 import type { RequestCounts } from './metrics.ts'
 import type { RequestLog } from './request-log.ts'
@@ -13,6 +15,8 @@ declare module 'fastify' {
     db: Db
     store: Store
     keys: Keys
+    secrets: Secrets
+    egress: Egress
     requestLog: RequestLog
     requestCounts: RequestCounts
     /** The OpenAPI document as text. */

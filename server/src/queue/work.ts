@@ -3,9 +3,11 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
+import { never, placed, written } from '../events/wake.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
+import { webhookWork } from '../webhooks/work.ts'
 
 /**
  * One step of a loop.
@@ -13,6 +15,9 @@ import { takeJob } from '../sdis/work.ts'
  * @returns how long to wait before the next, in milliseconds.
  */
 type Step = (stopping: AbortSignal) => Promise<number>
+
+const PLACING_BUSY_MS = 25
+const PLACING_IDLE_MS = 250
 
 const FAILED_FIRST_MS = 1_000
 const FAILED_MAX_MS = 60_000
@@ -25,9 +30,11 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
+  const webhooks = webhookWork(config, db, log)
   const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
-    loop('sequencer', log, async () => ((await placeTransactions(db)) > 0 ? 25 : 250)),
+    loop('sequencer', log, (stopping) => sequence(db, stopping)),
+    ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
@@ -49,6 +56,7 @@ export function startWork(
   ]
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
+    await webhooks.end()
     await thread.end()
     await storage.close()
   }
@@ -72,7 +80,7 @@ export function loop(
         wait = Math.min(FAILED_FIRST_MS * 2 ** failures++, FAILED_MAX_MS)
         log(`${name} failed, trying again in ${wait / 1_000} s: ${(error as Error).message}`)
       }
-      await sleep(wait, stopping.signal)
+      await never.asleep(wait, stopping.signal)
     }
   }
   const done = run()
@@ -82,19 +90,18 @@ export function loop(
   }
 }
 
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        resolve()
-      },
-      { once: true },
-    )
-  })
+/**
+ * Places what has committed. While there is something, pauses gather more for the next statement; otherwise a request's
+ * write is placed at once, and one of another process when it is looked for.
+ */
+export async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
+  const seen = written.count
+  if ((await placeTransactions(db)) > 0) {
+    placed.wake()
+    return PLACING_BUSY_MS
+  }
+  await written.asleep(PLACING_IDLE_MS, stopping, seen)
+  return 0
 }
 
 /** Numbers the events of transactions that have committed. @returns how many transactions were placed. */

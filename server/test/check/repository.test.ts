@@ -13,8 +13,6 @@ const RESERVED: readonly string[] = [
   'read:intelligence',
   'run:assistant',
   'run:agents',
-  'read:webhooks',
-  'write:webhooks',
   'read:audit',
   'read:usage',
 ]
