@@ -32,6 +32,8 @@ create table app_installation (
   client_name text not null,
   scopes text[] not null,
   installed_by text not null,
+  -- The endpoint that hears of events for the app; null when it wants none, or may hear of none.
+  webhook_id bigint,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   uninstalled_at timestamptz,

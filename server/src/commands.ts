@@ -19,6 +19,7 @@ import { idDigits } from './kit/ids.ts'
 import { ALL_SCOPES, isScope } from './kit/scopes.ts'
 import { bareStore } from './organizations/service.ts'
 import { registry } from './resources.ts'
+import { secretsOf } from './secrets.ts'
 import { serve } from './serve.ts'
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -135,7 +136,8 @@ function moveCommand(summary: string, status: AppStatus): Command {
         const id = idDigits('app', text)
         if (id === null) throw new Error(`an app id looks like app_1042, got '${text}'`)
         const reason = typeof values['reason'] === 'string' ? values['reason'] : null
-        const app = await moveApp(db, id, status, reason)
+        const secrets = secretsOf(settings())
+        const app = await moveApp({ db, secrets }, id, status, reason)
         print(`${text} ${app.client_name} is ${app.status}.`)
       }),
   }

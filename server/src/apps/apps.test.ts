@@ -16,7 +16,7 @@ const PUBLIC = { ...APP, visibility: 'public' }
 /** The operator moves an app. */
 async function move(id: string, status: AppStatus, reason: string | null = null): Promise<void> {
   const { app, db } = await grid()
-  await moveApp(db, Number(id.replace('app_', '')), status, reason)
+  await moveApp({ db, secrets: app.secrets }, Number(id.replace('app_', '')), status, reason)
   app.keys.forget()
 }
 

@@ -71,6 +71,7 @@ export interface Installation {
   client_name: string
   scopes: Scope[]
   installed_by: string
+  webhook_id: number | null
   created_at: string
   updated_at: string
   uninstalled_at: string | null
@@ -172,6 +173,7 @@ export function installationView(installation: Installation): Row {
     client_name: installation.client_name,
     scope: installation.scopes.join(' '),
     installed_by: installation.installed_by,
+    webhook_id: installation.webhook_id === null ? null : publicId('wh', installation.webhook_id),
     created_at: isoTime(installation.created_at),
     updated_at: isoTime(installation.updated_at),
   }

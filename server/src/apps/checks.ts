@@ -27,7 +27,7 @@ export function redirectFault(text: string): string | null {
     : 'must be https, http on the same machine, or a scheme such as com.example.app'
 }
 
-/** Why a web address cannot be shown or called; null when it can. */
+/** Why a web address cannot be shown; null when it can. */
 export function webFault(text: string): string | null {
   const url = URL.canParse(text) && text.length <= URL_MAX ? new URL(text) : null
   if (!url || !/^https?:$/.test(url.protocol)) return 'must be a http or https address'
@@ -55,7 +55,6 @@ export function appIssues(input: AppInput): Issue[] {
   for (const [i, uri] of input.redirect_uris.entries())
     add(`redirect_uris[${i}]`, 'invalid_address', redirectFault(uri))
   if (input.homepage_url) add('homepage_url', 'invalid_address', webFault(input.homepage_url))
-  if (input.webhook) add('webhook.url', 'invalid_address', webFault(input.webhook.url))
   const grants = new Set(input.grant_types)
   if (grants.has('authorization_code') && input.redirect_uris.length === 0)
     add('redirect_uris', 'required', 'is required for the grant type authorization_code')

@@ -5,6 +5,7 @@ import type { Keys } from '../http/auth.ts'
 import { ApiError } from '../kit/errors.ts'
 import type { Caller } from '../kit/types.ts'
 import { requestOf } from '../kit/write.ts'
+import type { Secrets } from '../secrets.ts'
 import { withinPlan } from './apps.ts'
 import type { Asked, Target } from './authorization.ts'
 import { listInstallations } from './installation-queries.ts'
@@ -39,7 +40,7 @@ export async function readConsenter(keys: Keys, key: string): Promise<Caller> {
  * @throws ConsentFault when the organization may not have the app, or the key does not hold what is asked for.
  */
 export async function consentTo(
-  db: Db,
+  { db, secrets }: { db: Db; secrets: Secrets },
   caller: Caller,
   request_id: string,
   { app, redirect_uri }: Target,
@@ -56,11 +57,12 @@ export async function consentTo(
     throw new ConsentFault(403, `This API key does not hold ${missing.join(', ')} itself.`)
   if (scopes.length === 0)
     throw new ConsentFault(403, 'The plan of your organization includes nothing of this.')
-  const [id, consent_id] = (await db.ids(2)) as [number, number]
+  const [id, webhook_id, consent_id] = (await db.ids(3)) as [number, number, number]
   const code = newSecret('grid_code_')
-  const by = { org_id, actor: requestOf(caller, request_id).actor }
+  const { actor } = requestOf(caller, request_id)
+  const by = { org_id, actor, secrets, id, webhook_id }
   await db.transaction(org_id, async (tx) => {
-    const { id: installation_id } = await installOrWiden(tx, by, id, app, scopes)
+    const { id: installation_id } = await installOrWiden(tx, by, app, scopes)
     const grant = { org_id, app_id: app.id, installation_id, consent_id, kind: 'code' } as const
     await insertGrant(tx, code, { ...grant, scopes, redirect_uri, code_challenge }, CODE_TTL_S)
   })

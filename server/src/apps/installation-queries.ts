@@ -92,6 +92,20 @@ export async function widenInstallation(
   )
 }
 
+/** Keeps which webhook belongs to an installation. */
+export async function noteWebhook(
+  tx: Tx,
+  org_id: number,
+  id: number,
+  webhook_id: number | null,
+): Promise<void> {
+  await tx.query('update app_installation set webhook_id = $3 where org_id = $1 and id = $2', [
+    org_id,
+    id,
+    webhook_id,
+  ])
+}
+
 /** @returns what was uninstalled; null when it is not installed. */
 export async function endInstallation(
   tx: Tx,

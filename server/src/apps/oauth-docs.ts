@@ -200,6 +200,16 @@ export const token = clientDocs(
       expires_in: { type: 'integer', description: 'Seconds it is good for.', examples: [3600] },
       refresh_token: text('For the next token; replaces the one sent.', 'grid_ref_...'),
       scope: text('What the token holds: app, consent and plan together.', 'read:leases'),
+      webhook: {
+        type: 'object',
+        description:
+          'With a code and with client_credentials, where the app gets events: the webhook of the installation.',
+        properties: {
+          id: text('Its id, as in the header of deliveries.', 'wh_1045'),
+          secret: text('What its deliveries are signed with.', 'whsec_...'),
+        },
+        required: ['id', 'secret'],
+      },
     },
     required: ['access_token', 'token_type', 'expires_in', 'scope'],
   },

@@ -92,7 +92,7 @@ const decide: Decide = async (app, request, target, params) => {
   const caller = await readConsenter(app.keys, params.get('api_key') ?? '')
   // From here on the request is the organization's, and stands in its log.
   request.caller = caller
-  return await consentTo(app.db, caller, request.id, target, readAsked(target, params))
+  return await consentTo(app, caller, request.id, target, readAsked(target, params))
 }
 
 function sendPerson(reply: FastifyReply, answer: PersonAnswer): FastifyReply {
@@ -147,10 +147,10 @@ async function answerClient(
 }
 
 async function callOf(app: FastifyInstance, request: FastifyRequest): Promise<ClientCall> {
-  const { db, keys } = app
+  const { db, keys, secrets } = app
   const params = readParams(formOf(request))
   const client = await authenticateClient(db, request.headers.authorization, params)
-  return { db, keys, client, params, request_id: request.id }
+  return { db, keys, secrets, client, params, request_id: request.id }
 }
 
 /** The metadata stands at the root of the host, where RFC 8414 looks for it. */

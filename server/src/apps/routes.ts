@@ -11,7 +11,7 @@ import { appView, installationView } from './apps.ts'
 import type { App } from './apps.ts'
 import * as docs from './docs.ts'
 import { listInstallations } from './installation-queries.ts'
-import { getInstallation, installOnce, readConsent, uninstall } from './installations.ts'
+import { getInstallation, installOnce, readConsent, removeApp, uninstall } from './installations.ts'
 import { getApp, patchApp, registerApp, rotateSecret } from './service.ts'
 import type { AppPatch, Registration } from './service.ts'
 
@@ -37,7 +37,7 @@ function registrationRoutes(app: FastifyInstance): void {
       const write = writeRequest(request)
       const [id] = (await app.db.ids(1)) as [number]
       const answer = await once(app.store, write, async (tx) => {
-        const { app: made, secret } = await registerApp(tx, write, id, request.body)
+        const { app: made, secret } = await registerApp(tx, write, id, request.body, app.config)
         const issued = { client_id_issued_at: Math.floor(Date.parse(made.created_at) / 1_000) }
         const ends = secret === null ? {} : { client_secret_expires_at: 0 }
         const headers = { location: `/api/v1/developer/apps/${publicId('app', id)}` }
@@ -104,7 +104,7 @@ function ownAppRoutes(app: FastifyInstance): void {
     async (request, reply) => {
       const id = pathId('app', request.params.id)
       const write = writeRequest(request)
-      const patched = await patchApp(app.db, write, id, request.body, ifMatch(request))
+      const patched = await patchApp(app.db, write, id, request.body, ifMatch(request), app.config)
       app.keys.forget()
       return sendApp(reply, patched)
     },
@@ -116,7 +116,7 @@ function ownAppRoutes(app: FastifyInstance): void {
   })
   app.delete<IdParams>('/developer/apps/:id', docs.remove, async (request, reply) => {
     const id = pathId('app', request.params.id)
-    await patchApp(app.db, writeRequest(request), id, { status: 'removed' }, null)
+    await removeApp(app.db, writeRequest(request), id)
     app.keys.forget()
     return reply.code(204).send()
   })
@@ -149,9 +149,10 @@ function installationRoutes(app: FastifyInstance): void {
       const { body, caller } = request
       const wanted = await readConsent(app.db, caller, body)
       const write = writeRequest(request)
-      const [id] = (await app.db.ids(1)) as [number]
+      const [id, webhook_id] = (await app.db.ids(2)) as [number, number]
+      const by = { ...write, secrets: app.secrets, id, webhook_id }
       const answer = await once(app.store, write, async (tx) => {
-        const view = installationView(await installOnce(tx, write, id, wanted, body.scopes))
+        const view = installationView(await installOnce(tx, by, wanted, body.scopes))
         const headers = { location: `/api/v1/apps/installations/${publicId('inst', id)}` }
         return { status: 201, headers, body: JSON.stringify(view) }
       })

@@ -36,7 +36,8 @@ export const FIELDS: Record<string, JsonSchema> = {
   webhook: {
     type: 'object',
     additionalProperties: false,
-    description: 'Where it wants to hear of events of every organization that installs it.',
+    description:
+      'Where it wants to hear of events in organizations that install it from now on. Each gets a webhook of its own, for the events that the consent lets the app read.',
     properties: {
       url: text('Address.', 'https://app.example.com/hooks/grid', { maxLength: 2_048 }),
       events: {
@@ -46,7 +47,7 @@ export const FIELDS: Record<string, JsonSchema> = {
         uniqueItems: true,
         items: { type: 'string', pattern: '^(\\*|[a-z_]+(\\.[a-z_]+)*(\\.\\*)?)$', maxLength: 100 },
         description: 'Types of events, with `*` for all of a kind.',
-        examples: [['lease.*', 'app.uninstalled']],
+        examples: [['lease.*', 'party.updated']],
       },
     },
     required: ['url', 'events'],
@@ -176,6 +177,9 @@ const INSTALLATION: Record<string, JsonSchema> = {
   client_name: text('Its name when it was installed.', 'Rent Roll Studio'),
   scope: text('What it may do here, as far as app and plan allow it.', 'read:leases'),
   installed_by: text('Name of the key that consented.', 'First key'),
+  webhook_id: nullable(
+    text('The webhook that sends events to the app, if it wants any.', 'wh_1045'),
+  ),
   created_at: time('When it was installed.'),
   updated_at: time('When more was last consented to.'),
 }

@@ -4,6 +4,8 @@ import { publicId } from '../kit/ids.ts'
 import { record } from '../kit/record.ts'
 import type { Happening } from '../kit/record.ts'
 import type { Actor, OrgDb, Tx } from '../kit/types.ts'
+import { targetIssue } from '../webhooks/index.ts'
+import type { Rules } from '../webhooks/index.ts'
 import { keyHash, newSecret } from '../http/auth.ts'
 import { countApps, findOwnApp, lockApp, revokeAppTokens, saveApp } from './app-queries.ts'
 import { appView, isUsable, OWNER_MOVES, parseScope, requireMove } from './apps.ts'
@@ -55,6 +57,7 @@ export async function registerApp(
   { org_id, actor }: By,
   id: number,
   asked: Registration,
+  rules: Rules,
 ): Promise<{ app: App; secret: string | null }> {
   if ((await countApps(tx, org_id)) >= APPS_MAX)
     throw new ApiError('conflict', `${APPS_MAX} apps are registered already; remove one first.`)
@@ -70,6 +73,7 @@ export async function registerApp(
     webhook: asked.webhook ?? null,
     scope: asked.scope,
   })
+  requireTarget(fields.webhook, rules)
   const made = fields.auth_method === 'none' ? null : newClientSecret(now)
   const app: App = {
     ...fields,
@@ -101,6 +105,12 @@ function newClientSecret(now: string): { text: string; kept: ClientSecret } {
   return { text, kept: { hash, hint: `…${text.slice(-4)}`, created_at: now, expires_at: null } }
 }
 
+/** @throws 422 for an address that no webhook may have. */
+function requireTarget(webhook: App['webhook'], rules: Rules): void {
+  const issue = webhook && targetIssue(webhook.url, rules)
+  if (issue) throw invalid([{ ...issue, field: 'webhook.url' }])
+}
+
 /** @throws 404 for an app of another organization, and for one that was removed. */
 export async function getApp(db: OrgDb, org_id: number, id: number): Promise<App> {
   const app = await findOwnApp(db, org_id, id)
@@ -112,6 +122,7 @@ export async function getApp(db: OrgDb, org_id: number, id: number): Promise<App
  * A merge patch, the status among the fields. What a reviewed app asks for may only become less; when it does, or when the
  * app is removed, the tokens made before end at once.
  * @param version the version the caller has seen; null when it does not matter.
+ * @param rules for the address of a webhook, where the patch may hold one.
  */
 export async function patchApp(
   db: OrgDb,
@@ -119,7 +130,9 @@ export async function patchApp(
   id: number,
   patch: AppPatch,
   version: number | null,
+  rules: Rules | null = null,
 ): Promise<App> {
+  if (rules) requireTarget(patch.webhook ?? null, rules)
   return await db.transaction(org_id, async (tx) => {
     const before = await locked(tx, org_id, id)
     if (version !== null && version !== before.version) {

@@ -6,11 +6,13 @@ import { idDigits, publicId } from '../kit/ids.ts'
 import { record } from '../kit/record.ts'
 import type { Scope } from '../kit/scopes.ts'
 import type { Actor, Tx } from '../kit/types.ts'
+import type { Secrets } from '../secrets.ts'
+import { secretOf } from '../webhooks/index.ts'
 import { holdApp } from './app-queries.ts'
 import { isUsable, withinPlan } from './apps.ts'
 import type { App, GrantType } from './apps.ts'
 import { provesChallenge, readScope } from './authorization.ts'
-import { holdInstallation, installationsOfApp } from './installation-queries.ts'
+import { findInstallation, holdInstallation, installationsOfApp } from './installation-queries.ts'
 import { OAuthError, required } from './oauth-error.ts'
 import type { Params } from './oauth-error.ts'
 import {
@@ -37,12 +39,15 @@ export interface TokenAnswer {
   expires_in: number
   refresh_token?: string
   scope: string
+  /** The webhook of the installation and its secret, for a client that keeps secrets. */
+  webhook?: { id: string; secret: string }
 }
 
 /** The client that calls, and what it calls upon. */
 export interface ClientCall {
   db: Db
   keys: Keys
+  secrets: Secrets
   client: App
   params: Params
   request_id: string
@@ -72,7 +77,8 @@ const FLOWS = {
     const verifier = required(call.params, 'code_verifier')
     if (!provesChallenge(verifier, grant.code_challenge ?? ''))
       throw new OAuthError('invalid_grant', 'code_verifier does not match the code_challenge.')
-    return await exchange(call, 'authorization_code', code, grant, grant.scopes)
+    const answer = await exchange(call, 'authorization_code', code, grant, grant.scopes)
+    return { ...answer, ...(await webhookOf(call, grant.org_id, grant.installation_id)) }
   },
   refresh_token: async (call: ClientCall): Promise<TokenAnswer> => {
     const text = required(call.params, 'refresh_token')
@@ -88,12 +94,26 @@ const FLOWS = {
     const source = { org_id, installation_id, consent_id: null, refresh: null }
     const scopes = readScope(params, installation.scopes)
     const [id] = (await db.ids(1)) as [number]
-    return await db.transaction(
+    const answer = await db.transaction(
       org_id,
       async (tx) => await issue(tx, call, 'client_credentials', id, { ...source, scopes }),
     )
+    return { ...answer, ...(await webhookOf(call, org_id, installation_id)) }
   },
 } satisfies Record<GrantType, (call: ClientCall) => Promise<TokenAnswer>>
+
+/** How the app verifies what is delivered to it from an installation. */
+async function webhookOf(
+  { db, secrets, client }: ClientCall,
+  org_id: number,
+  installation_id: number,
+): Promise<Pick<TokenAnswer, 'webhook'>> {
+  if (client.auth_method === 'none' || !client.webhook) return {}
+  const installation = await findInstallation(db, org_id, installation_id)
+  const id = installation?.webhook_id
+  const secret = id ? await secretOf(db, secrets, org_id, id) : null
+  return id && secret ? { webhook: { id: publicId('wh', id), secret } } : {}
+}
 
 /** Where a client without a person acts: it may be installed in many organizations. */
 function readInstallation(params: Params): { id: number | null; org_id: number | null } {

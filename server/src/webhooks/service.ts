@@ -75,6 +75,24 @@ export async function createWebhook(
   const { org_id, actor } = request
   await requireProperties(store.db, org_id, choices.property_ids)
   const [id] = (await store.db.ids(1)) as [number]
+  return await once(store, secrets, request, 201, async (tx) => {
+    const { webhook, secret } = await addWebhook(tx, secrets, { org_id, actor, id }, choices)
+    return { ...webhookView(webhook), stats: null, secret }
+  })
+}
+
+/**
+ * Adds a webhook in a transaction that may do more.
+ * @throws 409 when the organization has too many.
+ */
+export async function addWebhook(
+  tx: Tx,
+  secrets: Secrets,
+  { org_id, actor, id }: { org_id: number; actor: Actor; id: number },
+  choices: Choices & { inbox_id: number | null },
+): Promise<{ webhook: Webhook; secret: string }> {
+  if ((await countWebhooks(tx, org_id)) >= WEBHOOKS_MAX)
+    throw new ApiError('conflict', `An organization may have ${WEBHOOKS_MAX} webhooks.`)
   const secret = newSecret()
   const at = new Date()
   const webhook: Webhook = {
@@ -88,13 +106,9 @@ export async function createWebhook(
     created_at: at,
     updated_at: at,
   }
-  return await once(store, secrets, request, 201, async (tx) => {
-    if ((await countWebhooks(tx, org_id)) >= WEBHOOKS_MAX)
-      throw new ApiError('conflict', `An organization may have ${WEBHOOKS_MAX} webhooks.`)
-    await insertWebhook(tx, webhook)
-    await tell(tx, actor, 'webhook.created', webhook)
-    return { ...webhookView(webhook), stats: null, secret }
-  })
+  await insertWebhook(tx, webhook)
+  await tell(tx, actor, 'webhook.created', webhook)
+  return { webhook, secret }
 }
 
 /**
@@ -155,7 +169,7 @@ async function requireProperties(
 }
 
 /** Writes the audit entry and the event of a change of a webhook. */
-async function tell(
+export async function tell(
   tx: Tx,
   actor: Actor,
   type: string,
@@ -201,7 +215,7 @@ async function change(
   })
 }
 
-function next(webhook: Webhook, changes: Partial<Webhook>): Webhook {
+export function next(webhook: Webhook, changes: Partial<Webhook>): Webhook {
   const { version } = webhook
   return { ...webhook, ...changes, version: version + 1, updated_at: new Date() }
 }

@@ -17,7 +17,8 @@ const DENIED_PORTS = new Set(
   ].map(String),
 )
 
-type Rules = Pick<Config, 'GRID_ENV' | 'GRID_WEBHOOK_ALLOW_CIDRS'>
+/** What the operator says of addresses. */
+export type Rules = Pick<Config, 'GRID_ENV' | 'GRID_WEBHOOK_ALLOW_CIDRS'>
 
 /** What is wrong with an address; null when a webhook may have it. */
 export function targetIssue(text: string, rules: Rules): Issue | null {
