@@ -1,14 +1,12 @@
 /** The webhook of an installation: for what the consent lets the app read, verified by the secret its token brings. */
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { grid, newOrganization, ownDatabase } from '../../test/grid.ts'
+import { grid, newOrganization } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
 import { receiver, startWorker, until } from '../webhooks/delivery-fixture.ts'
 import { APP, newApp, signedIn, token } from './app-fixture.ts'
 import { moveApp } from './review.ts'
 import { readableEvents } from './webhook.ts'
-
-await ownDatabase()
 
 let worker: Awaited<ReturnType<typeof startWorker>>
 beforeAll(async () => {
