@@ -13,11 +13,15 @@ import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
 import { errors, unreadable } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { ledgerOf } from './http/ledger.ts'
+import { Limiter } from './http/limiter.ts'
 import { limits } from './http/limits.ts'
 import { RequestCounts } from './http/metrics.ts'
 import { openapi, refuseUndocumented } from './http/openapi.ts'
 import { RequestLog, requestLog } from './http/request-log.ts'
+import { Throttle } from './http/throttle.ts'
 import './http/types.ts'
+import { KeyWatch } from './keys/watch.ts'
 import { invalid } from './kit/errors.ts'
 import type { JsonSchema } from './kit/field.ts'
 import { validate } from './kit/validate.ts'
@@ -34,6 +38,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   let serial = 0
   const app = Fastify({
     bodyLimit: BODY_MAX,
+    trustProxy: config.GRID_TRUST_PROXY ?? false,
     logger: {
       level: config.GRID_LOG,
       redact: ['req.headers["x-api-key"]', 'req.headers.authorization'],
@@ -59,12 +64,18 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.setSerializerCompiler(() => (data) => JSON.stringify(data))
 
   const keys = new Keys(db)
+  const limiter = new Limiter(ledgerOf(db))
+  const watch = new KeyWatch(db, keys, limiter, (error) =>
+    app.log.error({ err: error }, 'use of keys not noted'),
+  )
   const log = new RequestLog(db, (error) =>
     app.log.error({ err: error }, 'request log not written'),
   )
   app.decorate('config', config)
   app.decorate('db', db)
   app.decorate('keys', keys)
+  app.decorate('limiter', limiter)
+  app.decorate('keyWatch', watch)
   app.decorate('requestLog', log)
   app.decorate('requestCounts', new RequestCounts())
   app.decorate('storage', storageOf(config))
@@ -85,8 +96,8 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     if (request.method !== 'GET' && reply.statusCode < 300) written.wake()
     done()
   })
-  auth(app, keys)
-  limits(app)
+  auth(app, keys, new Throttle(config.GRID_LIMIT_FAILED_KEYS), watch.refused)
+  limits(app, limiter)
   requestLog(app, log)
   errors(app)
   openapi(app, tags)
@@ -99,21 +110,29 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   health(app)
   oauthMetadata(app)
   referenceRoutes(app)
-  const touch = setInterval(() => void touchKeys(db, keys).catch(() => {}), 10_000)
-  app.addHook('onClose', async () => {
-    clearInterval(touch)
-    await app.egress.close()
-    await log.flush()
-    // A service that lost its database still stops in order.
-    await touchKeys(db, keys).catch(() => {})
-  })
+  upkeep(app)
   return app
 }
 
-async function touchKeys(db: Db, keys: Keys): Promise<void> {
-  const used = keys.takeUsed()
-  if (used.length > 0)
-    await db.flyControl('select app.touch_keys($1::json)', [JSON.stringify(used)])
+/** What a serving process does beside its requests, and what it still writes before it ends. */
+function upkeep(app: FastifyInstance): void {
+  const { keyWatch, limiter, requestLog: requests } = app
+  const touch = setInterval(() => {
+    limiter.sweep()
+    keyWatch
+      .flush()
+      .catch((error: unknown) => app.log.warn({ err: error }, 'use of keys not noted'))
+  }, 10_000)
+  app.addHook('onClose', async () => {
+    clearInterval(touch)
+    // A service that lost its database still stops in order.
+    await Promise.allSettled([
+      app.egress.close(),
+      requests.flush(),
+      keyWatch.flush(),
+      limiter.close(),
+    ])
+  })
 }
 
 async function cursorSecret(db: Db): Promise<KeyObject> {

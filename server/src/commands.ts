@@ -14,8 +14,15 @@ import { leaseCounts, summarise, summaryTable } from './demo/summary.ts'
 import { storageOf } from './documents/storage.ts'
 import { readKeys } from './first-start.ts'
 import { openapiText } from './generated.ts'
-import { createKey, listKeys, revokeKey } from './keys/service.ts'
-import { idDigits } from './kit/ids.ts'
+import {
+  createKey,
+  environmentOf,
+  listKeys,
+  revokeKey,
+  rotateForOperator,
+  stateOf,
+} from './keys/service.ts'
+import { idDigits, publicId } from './kit/ids.ts'
 import { ALL_SCOPES, isScope } from './kit/scopes.ts'
 import { bareStore } from './organizations/service.ts'
 import { registry } from './resources.ts'
@@ -71,16 +78,18 @@ export const commands: Record<string, Command> = {
     run: async (values) =>
       await withDatabase(async (booted) => {
         for (const key of await listKeys(booted.db, await orgOf(booted, values))) {
-          const state = key.revoked_at
-            ? 'revoked'
-            : key.expires_at && key.expires_at < new Date()
-              ? 'expired'
-              : 'active'
-          print(
-            `${key.id}  ${state.padEnd(8)} ${key.hint}  ${key.name}  ${key.scopes.length} scopes`,
-          )
+          const { name, hint, scopes } = key
+          const state = stateOf(key).padEnd(8)
+          print(`${publicId('key', key.id)}  ${state} ${hint}  ${name}  ${scopes.length} scopes`)
         }
       }),
+  },
+  'keys rotate': {
+    summary: 'Give an API key a new text and print it once; the old one stays good for a while.',
+    usage: 'KEY_ID [--overlap-hours 24] [--org org_1]',
+    options: { org: { type: 'string' }, 'overlap-hours': { type: 'string' } },
+    run: async (values, [text = '']) =>
+      await withDatabase(async (booted) => await keysRotate(booted, values, text)),
   },
   'keys revoke': {
     summary: 'Revoke an API key; every process refuses it within a second.',
@@ -88,9 +97,7 @@ export const commands: Record<string, Command> = {
     options: { org: { type: 'string' } },
     run: async (values, [text = '']) =>
       await withDatabase(async (booted) => {
-        const id = idDigits('key', text)
-        if (id === null) throw new Error(`a key id looks like key_7, got '${text}'`)
-        const done = await revokeKey(booted.db, await orgOf(booted, values), id)
+        const done = await revokeKey(booted.db, await orgOf(booted, values), keyId(text))
         if (!done) throw new Error(`${text} is not an active key of this organization`)
         print(`${text} is revoked.`)
       }),
@@ -180,19 +187,29 @@ async function keysCreate(booted: Booted, values: Values): Promise<void> {
   const expires_at = typeof values['expires'] === 'string' ? new Date(values['expires']) : null
   if (expires_at && Number.isNaN(expires_at.getTime()))
     throw new Error('--expires takes a date such as 2027-01-31')
-  const [row] = await booted.db.query<{ environment: 'production' | 'sandbox' }>(
-    org_id,
-    'select environment from organization where id = $1',
-    [org_id],
-  )
-  if (!row) throw new Error(`organization org_${org_id} does not exist`)
+  const environment = await environmentOf(booted.db, org_id)
+  if (!environment) throw new Error(`organization org_${org_id} does not exist`)
   const key = await createKey(booted.db, org_id, {
     name,
     scopes: scopes.filter(isScope),
-    environment: row.environment,
+    environment,
     expires_at,
   })
   print(`${key.id}\n${key.text}`)
+}
+
+function keyId(text: string): number {
+  const id = idDigits('key', text)
+  if (id === null) throw new Error(`a key id looks like key_7, got '${text}'`)
+  return id
+}
+
+async function keysRotate(booted: Booted, values: Values, text: string): Promise<void> {
+  const org_id = await orgOf(booted, values)
+  const hours = Number(values['overlap-hours'] ?? 24)
+  if (!Number.isInteger(hours) || hours < 0 || hours > 168)
+    throw new Error('--overlap-hours takes a whole number from 0 to 168')
+  print(await rotateForOperator(booted.db, org_id, keyId(text), hours))
 }
 
 async function seed(booted: Booted, values: Values): Promise<void> {

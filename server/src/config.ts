@@ -1,4 +1,6 @@
 /** Settings from the environment: read once, checked, frozen. `.env.example` is made from this table. */
+import { isNetwork } from './kit/networks.ts'
+import { PLANS, SANDBOX } from './kit/plans.ts'
 
 import { isIP } from 'node:net'
 
@@ -20,6 +22,18 @@ function whole(min: number, max: number): (value: string, name: string) => numbe
   }
 }
 
+function wholeOrNone(min: number, max: number): Setting<number | null>['parse'] {
+  const parse = whole(min, max)
+  return (value, name) => (value === '' ? null : parse(value, name))
+}
+
+/** Addresses of proxies, separated by commas. */
+function networks(value: string, name: string): string | null {
+  const wrong = value.split(',').find((part) => value !== '' && !isNetwork(part.trim()))
+  if (wrong === undefined) return value === '' ? null : value
+  throw new Error(`${name} must be addresses such as 10.0.0.0/8, got '${wrong}'`)
+}
+
 function oneOf<const V extends string>(...values: V[]): (value: string, name: string) => V {
   return (value, name) => {
     const found = values.find((v) => v === value)
@@ -36,7 +50,7 @@ function delays(value: string, name: string): readonly number[] {
 }
 
 /** Networks in CIDR notation, separated by commas. */
-function networks(value: string, name: string): readonly string[] {
+function cidrs(value: string, name: string): readonly string[] {
   const list = value.split(',').filter((part) => part !== '')
   for (const network of list) {
     const [address = '', bits = ''] = network.split('/')
@@ -49,6 +63,12 @@ function networks(value: string, name: string): readonly string[] {
 
 function setting<T>(description: string, fallback: string, parse: Setting<T>['parse']): Setting<T> {
   return { description, fallback, parse }
+}
+
+/** Overrides the plan; the limit of the organization changes in proportion. */
+function limit(of: string, plan: number): Setting<number | null> {
+  const description = `Requests per minute and key ${of}; ${plan} when empty.`
+  return setting(description, '', wholeOrNone(1, 10_000_000))
 }
 
 export const SETTINGS = {
@@ -82,25 +102,19 @@ export const SETTINGS = {
     'm',
     oneOf('s', 'm', 'l', 'none'),
   ),
-  GRID_LIMIT_SANDBOX: setting(
-    'Requests per minute and key of a sandbox.',
-    '100',
-    whole(1, 10_000_000),
+  GRID_TRUST_PROXY: setting(
+    'Addresses of the proxies whose X-Forwarded-For is believed, separated by commas; none when empty.',
+    '',
+    networks,
   ),
-  GRID_LIMIT_COMMUNITY: setting(
-    'Requests per minute and key on the community plan.',
-    '600',
-    whole(1, 10_000_000),
-  ),
-  GRID_LIMIT_PROFESSIONAL: setting(
-    'Requests per minute and key on the professional plan.',
-    '3000',
-    whole(1, 10_000_000),
-  ),
-  GRID_LIMIT_ENTERPRISE: setting(
-    'Requests per minute and key on the enterprise plan.',
-    '30000',
-    whole(1, 10_000_000),
+  GRID_LIMIT_SANDBOX: limit('of a sandbox', SANDBOX.per_key),
+  GRID_LIMIT_COMMUNITY: limit('on the community plan', PLANS.community.per_key),
+  GRID_LIMIT_PROFESSIONAL: limit('on the professional plan', PLANS.professional.per_key),
+  GRID_LIMIT_ENTERPRISE: limit('on the enterprise plan', PLANS.enterprise.per_key),
+  GRID_LIMIT_FAILED_KEYS: setting(
+    'Keys that are not known, per minute and address, before the address is refused.',
+    '60',
+    whole(1, 1_000_000),
   ),
   GRID_UPLOAD_MAX_MB: setting('Largest file of a document, in megabytes.', '100', whole(1, 10_000)),
   GRID_IMPORT_MAX_MB: setting(
@@ -130,7 +144,7 @@ export const SETTINGS = {
   GRID_WEBHOOK_ALLOW_CIDRS: setting(
     'Networks that webhooks may reach although they are not public, separated by commas.',
     '',
-    networks,
+    cidrs,
   ),
   GRID_WEBHOOK_RETRY_S: setting(
     'Seconds before the second to fifth attempt of a delivery, each varied by a fifth.',

@@ -9,12 +9,14 @@ import { documentRoutes } from './documents/routes.ts'
 import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
 import { gridRoutes } from './grid/routes.ts'
+import { keyRoutes } from './keys/routes.ts'
 import type { Rollup } from './kit/store.ts'
 import { leaseRollup } from './leases/rollups.ts'
 import { leaseRoutes } from './leases/routes.ts'
 import { organizationRoutes } from './organizations/routes.ts'
 import { partyRollup } from './parties/rollups.ts'
 import { partyRoutes } from './parties/routes.ts'
+import { planRoutes } from './plans/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
@@ -42,6 +44,8 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   appRoutes,
   oauthRoutes,
   webhookRoutes,
+  keyRoutes,
+  planRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

@@ -37,6 +37,12 @@ export const tags: readonly Tag[] = [
     description: 'Be told of events by HTTP: signed, retried, replayed.',
   },
   {
+    name: 'api-keys',
+    description:
+      'Keys of the organization: what each may do, from where, for which properties and how long.',
+  },
+  { name: 'plans', description: 'Limits and scopes by plan.' },
+  {
     name: 'logs',
     description: 'What was asked of the interface, with which key and how it ended.',
   },

@@ -177,23 +177,41 @@ describe('a role', () => {
   it('of the service can neither log in as more, nor own, nor step around a policy', async () => {
     const { rows } = await client.query(
       `select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication as strong, rolcanlogin as login
-       from pg_roles where rolname in ('grid', 'grid_app', 'grid_system') order by rolname`,
+       from pg_roles where rolname in ('grid', 'grid_app', 'grid_restricted', 'grid_system') order by rolname`,
     )
     expect(rows).toEqual([
       { rolname: 'grid', strong: false, login: true },
       { rolname: 'grid_app', strong: false, login: false },
+      { rolname: 'grid_restricted', strong: false, login: false },
       { rolname: 'grid_system', strong: false, login: false },
     ])
     const owned = await column(
-      `select relname from pg_class where relowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_system'::regrole)
-       union all select proname from pg_proc where proowner in ('grid'::regrole, 'grid_app'::regrole)`,
+      `select relname from pg_class where relowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole, 'grid_system'::regrole)
+       union all select proname from pg_proc where proowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole)`,
     )
     expect(owned).toEqual([])
     const members = await column(
-      `select roleid::regrole || ' ' || member::regrole from pg_auth_members
-       where roleid in ('grid_app'::regrole, 'grid_system'::regrole) or member in ('grid'::regrole, 'grid_app'::regrole)`,
+      `select roleid::regrole || ' ' || member::regrole || case when inherit_option then '' else ' when set' end from pg_auth_members
+       where roleid in ('grid_app'::regrole, 'grid_restricted'::regrole, 'grid_system'::regrole)
+         or member in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole) order by 1`,
     )
-    expect(members).toEqual(['grid_app grid'])
+    expect(members).toEqual(['grid_app grid', 'grid_restricted grid when set'])
+  })
+
+  it('of a key of some properties reaches only what has a policy of its own, within the organization', async () => {
+    const reached = await column(
+      `select distinct table_name from information_schema.role_table_grants where grantee = 'grid_restricted'`,
+    )
+    const { rows } = await client.query<{
+      name: string
+      uses: string | null
+      checks: string | null
+    }>(
+      `select tablename as name, qual as uses, with_check as checks from pg_policies where roles = '{grid_restricted}'`,
+    )
+    expect([...new Set(rows.map(({ name }) => name))].toSorted()).toEqual(reached.toSorted())
+    const open = rows.filter(({ uses, checks }) => !/= app\.org\(\)/.test(uses ?? checks ?? ''))
+    expect(open).toEqual([])
   })
 
   it('of the service cannot rewrite history', async () => {

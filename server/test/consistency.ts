@@ -276,9 +276,9 @@ async function orphans(
   const { rows } = await client.query<{ what: string; object_id: string | null; tx: boolean }>(
     `select 'claim' as what, a.object_id, exists (select from tx t where t.org_id = a.org_id and t.tx_id = a.tx_id) as tx
      from assertion a where a.org_id = $1
-     union all select 'event', e.object_id, true from event e where e.org_id = $1
+     union all select 'event', e.object_id, true from event e where e.org_id = $1 and e.object_type = any($2)
      union all select 'audit entry', e.object_id, exists (select from tx t where t.org_id = e.org_id and t.tx_id = e.tx_id)
-     from audit_entry e where e.org_id = $1
+     from audit_entry e where e.org_id = $1 and e.object_type = any($2)
      union all select 'source record', s.object_id, true from source_record s where s.org_id = $1
      union all select 'stored answer', substring((i.body::json ->> 'id') from '[0-9]+$')::bigint, true
      from idempotency i where i.org_id = $1 and i.status = 201 and i.body::json ->> 'object' = any($2)`,

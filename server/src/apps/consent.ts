@@ -24,13 +24,15 @@ export class ConsentFault extends Error {
 }
 
 /** Who holds the key. @throws ConsentFault when it is not known or may not consent. */
-export async function readConsenter(keys: Keys, key: string): Promise<Caller> {
-  const caller = await keys.find(key).catch((error: unknown) => {
+export async function readConsenter(keys: Keys, key: string, address: string): Promise<Caller> {
+  const caller = await keys.find(key, address).catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 401)
       throw new ConsentFault(401, 'This API key is not known, was revoked or has expired.')
+    if (error instanceof ApiError && error.status === 403)
+      throw new ConsentFault(403, error.message)
     throw error
   })
-  if (caller.scopes.has('admin:keys')) return caller
+  if (caller.scopes.has('admin:keys') && caller.property_ids === null) return caller
   throw new ConsentFault(403, 'This API key does not hold admin:keys, which consent needs.')
 }
 

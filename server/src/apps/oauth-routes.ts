@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { plainAddress } from '../kit/networks.ts'
 import { APP_SCOPES, AUTH_METHODS, GRANT_TYPES } from './apps.ts'
 import { answerUrl, readAsked, readTarget, refusalUrl } from './authorization.ts'
 import type { Asked, Target } from './authorization.ts'
@@ -89,7 +90,11 @@ async function answerPerson(
 const decide: Decide = async (app, request, target, params) => {
   if (required(params, 'decision') !== 'allow')
     throw new OAuthError('access_denied', 'The person did not consent.')
-  const caller = await readConsenter(app.keys, params.get('api_key') ?? '')
+  const caller = await readConsenter(
+    app.keys,
+    params.get('api_key') ?? '',
+    plainAddress(request.ip),
+  )
   // From here on the request is the organization's, and stands in its log.
   request.caller = caller
   return await consentTo(app, caller, request.id, target, readAsked(target, params))

@@ -1,13 +1,17 @@
 /** The product's database: pipelined connections for requests, a pool for everything that takes several steps. */
 import type { Socket } from 'node:net'
 import { Pool } from 'pg'
-import type { ClientConfig, PoolClient } from 'pg'
+import type { ClientConfig, PoolClient, QueryResult } from 'pg'
+import { restriction } from '../kit/restriction.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
 import { Pipeline } from './pipeline.ts'
 import type { Cells, Param, Statement } from './pipeline.ts'
 
 /** Sets the organization whose rows the transaction sees; first in every transaction. */
 const SET_ORG = 'select app.set_org($1::bigint)'
+
+/** The same for a key of some properties: the transaction then has another role, with rights and policies of its own. */
+const SET_SCOPE = 'select app.set_scope($1::bigint, $2::bigint[])'
 
 /** Ids are handed out from blocks of this size, the increment of `app.id_seq`. */
 const ID_BLOCK = 1_000
@@ -54,7 +58,12 @@ export class Db implements OrgDb {
   }
 
   async fly(org_id: number, statements: readonly Statement[]): Promise<Cells[][]> {
-    const results = await this.pipeline.fly([{ sql: SET_ORG, params: [org_id] }, ...statements])
+    const properties = restriction()
+    const results = await this.pipeline.fly(
+      properties
+        ? [scopeStatement(org_id, properties), ...statements.map(marked)]
+        : [{ sql: SET_ORG, params: [org_id] }, ...statements],
+    )
     results.shift()
     return results
   }
@@ -155,7 +164,7 @@ async function within<T>(
 ): Promise<T> {
   try {
     const begin = [client.query('begin')]
-    if (org_id !== null) begin.push(client.query(SET_ORG, [org_id]))
+    if (org_id !== null) begin.push(enter(client, org_id))
     await inOrder(begin)
     const result = await run(asTx(client))
     await client.query('commit')
@@ -164,6 +173,23 @@ async function within<T>(
     await client.query('rollback').catch(lost)
     throw error
   }
+}
+
+/** Chooses what the transaction sees, as the first thing in it. */
+async function enter(client: PoolClient, org_id: number): Promise<QueryResult> {
+  const properties = restriction()
+  if (!properties) return await client.query(SET_ORG, [org_id])
+  const { sql, params } = scopeStatement(org_id, properties)
+  return await client.query(sql, [...params])
+}
+
+function scopeStatement(org_id: number, properties: readonly number[]): Statement {
+  return { sql: SET_SCOPE, params: [org_id, `{${properties.join(',')}}`] }
+}
+
+/** A prepared statement is planned for one role: a text of its own keeps that of the others planned. */
+function marked(statement: Statement): Statement {
+  return { ...statement, sql: `${statement.sql} -- restricted` }
 }
 
 /**

@@ -112,12 +112,15 @@ async function requireVersion(client: Client): Promise<void> {
     throw new Error(`PostgreSQL 18 or later is needed; this server is version ${version}`)
 }
 
-/** grid_app holds the rights of the service, grid_system owns the few functions that cross organizations. */
+/**
+ * grid_app holds the rights of the service, grid_system owns the few functions that cross organizations, and
+ * grid_restricted is what the service becomes for a key of some properties.
+ */
 async function createRoles(
   client: Client,
   appRole: { name: string; password: string | null },
 ): Promise<void> {
-  for (const name of ['grid_app', 'grid_system']) {
+  for (const name of ['grid_app', 'grid_system', 'grid_restricted']) {
     await client.query(
       `do $$ begin create role ${name} nologin; exception when duplicate_object or unique_violation then null; end $$`,
     )
@@ -129,6 +132,7 @@ async function createRoles(
     await client.query(`create role ${name} login ${password}`)
   }
   await client.query(`grant grid_app to ${name}`)
+  await client.query(`grant grid_restricted to ${name} with inherit false, set true`)
 }
 
 /**

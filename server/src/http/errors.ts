@@ -2,10 +2,11 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { DatabaseError } from 'pg'
 import { ApiError } from '../kit/errors.ts'
+import type { Caller } from '../kit/types.ts'
 
 export function errors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
-    const known = asApiError(error)
+    const known = asApiError(error, request)
     if (known.status >= 500)
       request.log.error({ err: known.cause ?? error, request_id: request.id }, known.message)
     return sendProblem(request, reply, known)
@@ -42,7 +43,7 @@ export function unreadable(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  void sendProblem(request, reply.header('x-request-id', request.id), asApiError(error))
+  void sendProblem(request, reply.header('x-request-id', request.id), asApiError(error, request))
 }
 
 export function sendProblem(
@@ -52,6 +53,8 @@ export function sendProblem(
 ): FastifyReply {
   request.problem = error.code
   if (error.status === 401) reply.header('www-authenticate', 'Bearer')
+  const { retry_after_s } = error.extra
+  if (typeof retry_after_s === 'number') reply.header('retry-after', String(retry_after_s))
   const body = {
     type: `/errors/${error.code}`,
     title: error.title,
@@ -68,11 +71,15 @@ export function sendProblem(
     .send(JSON.stringify(body))
 }
 
+function isRestricted({ caller }: FastifyRequest): boolean {
+  return (caller as Caller | null)?.property_ids !== null
+}
+
 /** What the pipeline and the pool say when the database is gone. */
 const LOST = /database (closed|connections)|Connection terminated|ECONNREFUSED/
 
 /** Framework and database errors in our words; anything unknown is a 500 whose cause only the log sees. */
-function asApiError(error: unknown): ApiError {
+function asApiError(error: unknown, request: FastifyRequest): ApiError {
   if (error instanceof ApiError) return error
   const { code, message } = error as FastifyError
   switch (code) {
@@ -93,6 +100,11 @@ function asApiError(error: unknown): ApiError {
   }
   if (error instanceof SyntaxError && (error as FastifyError).statusCode === 400) {
     return new ApiError('malformed_json', message)
+  }
+  // The database keeps a key of some properties from all others: a write outside of them ends here.
+  if (error instanceof DatabaseError && error.code === '42501' && isRestricted(request)) {
+    const detail = 'The key is restricted to some properties; this lies outside of them.'
+    return new ApiError('property_restricted', detail, {}, error)
   }
   if (error instanceof DatabaseError && /^(57014|57P|53)/.test(error.code ?? '')) {
     return new ApiError(

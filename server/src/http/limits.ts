@@ -1,92 +1,140 @@
-/** Requests per minute and key: an exact sliding window, and the headers that tell a client where it stands. */
+/** Requests per minute by key, by organization and by what is asked for, and the headers that tell a client where it stands. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Config } from '../config.ts'
 import { ApiError } from '../kit/errors.ts'
+import { PLANS, SANDBOX } from '../kit/plans.ts'
+import type { Limits } from '../kit/plans.ts'
 import type { Caller } from '../kit/types.ts'
+import { REFUSED } from './limiter.ts'
+import type { Limiter } from './limiter.ts'
 
-const WINDOW_MS = 60_000
+/** Limits of single endpoints, per organization and minute, by name. */
+const small = new Map<string, number>()
 
-/** Times of the requests admitted within the last minute, as a ring that grows up to the quota. */
-class Window {
-  private times = new Float64Array(128)
-  private first = 0
-  count = 0
-
-  /** Drops what has left the window. @returns milliseconds until the oldest request leaves it. */
-  advance(now: number): number {
-    while (this.count > 0 && (this.times[this.first] as number) <= now - WINDOW_MS) {
-      this.first = (this.first + 1) % this.times.length
-      this.count--
-    }
-    return this.count > 0 ? (this.times[this.first] as number) + WINDOW_MS - now : WINDOW_MS
-  }
-
-  add(now: number): void {
-    if (this.count === this.times.length) this.grow()
-    this.times[(this.first + this.count) % this.times.length] = now
-    this.count++
-  }
-
-  private grow(): void {
-    const larger = new Float64Array(this.times.length * 2)
-    for (let i = 0; i < this.count; i++) {
-      larger[i] = this.times[(this.first + i) % this.times.length] as number
-    }
-    this.times = larger
-    this.first = 0
-  }
+/** Declares a limit of its own for endpoints that say so: `config: { scope, ...smallLimit('webhook_test', 30) }`. */
+export function smallLimit(name: string, per_minute: number): { limit: string } {
+  small.set(name, per_minute)
+  return { limit: name }
 }
 
-/** Name and size of the quota a caller has. */
-export function quotaOf(config: Config, caller: Caller): { policy: string; quota: number } {
-  if (caller.environment === 'sandbox')
-    return { policy: 'sandbox', quota: config.GRID_LIMIT_SANDBOX }
-  if (caller.plan === 'enterprise')
-    return { policy: 'enterprise', quota: config.GRID_LIMIT_ENTERPRISE }
-  if (caller.plan === 'professional')
-    return { policy: 'professional', quota: config.GRID_LIMIT_PROFESSIONAL }
-  return { policy: 'community', quota: config.GRID_LIMIT_COMMUNITY }
+smallLimit('webhook_test', 30)
+smallLimit('webhook_replay', 30)
+smallLimit('app_registration', 10)
+
+/** One quota as answers name it. */
+interface Policy {
+  name: string
+  quota: number
+  /** Whose it is. Ids are unique over keys and organizations, so those stand for themselves. */
+  subject: string | number
 }
 
-export function limits(app: FastifyInstance): void {
-  const windows = new Map<number, Window>()
+/** The limits of a plan, and of a sandbox whatever its plan, with what the settings say instead. */
+export function limitsOf(
+  config: Config,
+  { environment, plan }: Pick<Caller, 'environment' | 'plan'>,
+): Limits & { policy: string } {
+  const policy = environment === 'sandbox' ? 'sandbox' : plan in PLANS ? plan : 'community'
+  const known: Limits = policy === 'sandbox' ? SANDBOX : PLANS[policy as keyof typeof PLANS]
+  const settings: Record<string, number | null> = {
+    sandbox: config.GRID_LIMIT_SANDBOX,
+    community: config.GRID_LIMIT_COMMUNITY,
+    professional: config.GRID_LIMIT_PROFESSIONAL,
+    enterprise: config.GRID_LIMIT_ENTERPRISE,
+  }
+  const per_key = settings[policy] ?? known.per_key
+  const per_organization = Math.round((known.per_organization / known.per_key) * per_key)
+  return { policy, per_key, per_organization }
+}
+
+export function limits(app: FastifyInstance, limiter: Limiter): void {
+  const plans = new Map<string, ReturnType<typeof limitsOf>>()
   app.addHook('onRequest', (request, reply, done) => {
     const caller = request.caller as Caller | null
     if (!caller) return done()
-    const now = performance.now()
-    let window = windows.get(caller.key_id)
-    if (!window) windows.set(caller.key_id, (window = new Window()))
-    const { policy, quota } = quotaOf(app.config, caller)
-    const reset_s = Math.ceil(window.advance(now) / 1_000)
-    const admitted = window.count < quota
-    if (admitted) window.add(now)
-    limitHeaders(reply, policy, quota, quota - window.count, reset_s)
-    if (admitted) return done()
-    reply.header('retry-after', String(reset_s))
-    done(
-      new ApiError(
-        'rate_limited',
-        `${quota} requests per minute are allowed; try again in ${reset_s} s.`,
-        {
-          violated_policies: [policy],
-          retry_after_s: reset_s,
-        },
-      ),
-    )
+    const name = caller.environment === 'sandbox' ? 'sandbox' : caller.plan
+    let plan = plans.get(name)
+    if (!plan) plans.set(name, (plan = limitsOf(app.config, caller)))
+    const key = { name: plan.policy, quota: plan.per_key, subject: caller.key_id }
+    const organization = {
+      name: `${plan.policy}_organization`,
+      quota: plan.per_organization,
+      subject: caller.org_id,
+    }
+    const special = request.routeOptions.config.limit
+    const policies = special
+      ? [smallPolicy(special, caller), key, organization]
+      : [key, organization]
+    admit(limiter, policies, (left, error) => {
+      if (error) return done(error)
+      const refused = policies.find((_, i) => left[i] === REFUSED)
+      const shown = refused ?? tightest(policies, left)
+      const reset_s = limiter.reset_s(shown.subject)
+      const remaining = refused ? 0 : (left[policies.indexOf(shown)] as number)
+      limitHeaders(reply, shown, remaining, reset_s)
+      done(refused ? exceeded(refused, reset_s) : undefined)
+    })
   })
+}
+
+function exceeded({ name, quota }: Policy, reset_s: number): ApiError {
+  const detail = `${quota} requests per minute are allowed; try again in ${reset_s} s.`
+  return new ApiError('rate_limited', detail, {
+    'violated-policies': [name],
+    retry_after_s: reset_s,
+  })
+}
+
+function smallPolicy(name: string, { org_id }: Caller): Policy {
+  const quota = small.get(name)
+  if (quota === undefined) throw new Error(`the limit ${name} was not declared`)
+  return { name, quota, subject: `${name}:${org_id}` }
+}
+
+/**
+ * Takes from every quota, or from none when one is used up; in the same tick where nothing has to be asked.
+ * @param done gets what is left of each.
+ */
+function admit(
+  limiter: Limiter,
+  policies: readonly Policy[],
+  done: (left: readonly number[], error?: Error) => void,
+): void {
+  const left: number[] = []
+  const next = (): void => {
+    const policy = policies[left.length]
+    if (!policy) return done(left)
+    const go = (remaining: number): void => {
+      if (remaining === REFUSED)
+        for (const { subject } of policies.slice(0, left.length)) limiter.giveBack(subject)
+      left.push(remaining)
+      if (remaining === REFUSED) done(left)
+      else next()
+    }
+    const answer = limiter.take(policy.subject, policy.quota)
+    if (typeof answer === 'number') return go(answer)
+    answer.then(go, (error: Error) => done(left, error))
+  }
+  next()
+}
+
+/** The policy of which least is left, which is the one to mind. */
+function tightest(policies: readonly Policy[], left: readonly number[]): Policy {
+  return policies.reduce((a, b) =>
+    (left[policies.indexOf(b)] as number) < (left[policies.indexOf(a)] as number) ? b : a,
+  )
 }
 
 /** IETF draft-ietf-httpapi-ratelimit-headers-10 beside the older names. */
 function limitHeaders(
   reply: FastifyReply,
-  policy: string,
-  quota: number,
+  { name, quota }: Policy,
   left: number,
   reset_s: number,
 ): void {
   reply.headers({
-    'ratelimit-policy': `"${policy}";q=${quota};w=60`,
-    ratelimit: `"${policy}";r=${left};t=${reset_s}`,
+    'ratelimit-policy': `"${name}";q=${quota};w=60`,
+    ratelimit: `"${name}";r=${left};t=${reset_s}`,
     'x-ratelimit-limit': quota,
     'x-ratelimit-remaining': left,
     'x-ratelimit-reset': reset_s,

@@ -37,6 +37,7 @@ export function openapi(app: FastifyInstance, tags: readonly Tag[]): void {
       routes.push({ method, url, scope: config?.scope ?? '', schema })
     }
   })
+  app.decorate('routes', routes)
   let rendered: string | null = null
   app.decorate('openapi', () => (rendered ??= JSON.stringify(documentOf(routes, tags), null, 1)))
   app.get(

@@ -1,6 +1,8 @@
 import type { Egress } from '../egress.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Keys } from './auth.ts'
+import type { Limiter } from './limiter.ts'
+import type { Documented } from './openapi-document.ts'
 import type { RequestCounts } from './metrics.ts'
 import type { RequestLog } from './request-log.ts'
 import type { Caller } from '../kit/types.ts'
@@ -17,6 +19,8 @@ declare module 'fastify' {
     keys: Keys
     secrets: Secrets
     egress: Egress
+    limiter: Limiter
+    routes: Documented[]
     requestLog: RequestLog
     requestCounts: RequestCounts
     /** The OpenAPI document as text. */
@@ -31,6 +35,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     scope?: RouteDocs['config']['scope']
+    /** A limit of its own, declared with `smallLimit`. */
+    limit?: string
   }
   interface FastifySchema {
     operationId?: string

@@ -37,6 +37,21 @@ export const ERRORS = {
     'The plan of the organization does not include this endpoint',
     'The endpoint belongs to the plan in plan_required; ask whoever runs your organization.',
   ],
+  exceeds_key: [
+    403,
+    'A key cannot grant what it does not hold',
+    'Ask for no more than the key has that you call with, or call with one that has more.',
+  ],
+  ip_not_allowed: [
+    403,
+    'The key may not be used from this address',
+    'Call from one of the addresses the key allows, or have yours added to the key.',
+  ],
+  property_restricted: [
+    403,
+    'The key is restricted to some properties',
+    'Use a key without that restriction, or name only objects of the properties of the key.',
+  ],
   not_found: [
     404,
     'Not found',
@@ -56,6 +71,11 @@ export const ERRORS = {
     409,
     'The idempotency key was used with another request',
     'Use a new Idempotency-Key for a new request; repeat a request only with the same body.',
+  ],
+  idempotency_in_progress: [
+    409,
+    'The first request with this idempotency key is still under way',
+    'Wait as many seconds as Retry-After says and repeat the request; it gets the first answer.',
   ],
   duplicate_external_id: [
     409,

@@ -7,6 +7,7 @@ import type { ListQuery, Times } from './query.ts'
 import { allFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { emptyValue, normalise } from './row.ts'
+import { unrestricted } from './restriction.ts'
 import { ownSql } from './store.ts'
 import type { Page, Store } from './store.ts'
 import { fold } from './timeline.ts'
@@ -311,13 +312,13 @@ export async function settle(db: OrgDb, org_id: number, known_at: number | null)
   if (wait_ms > 0) await new Promise((resolve) => setTimeout(resolve, wait_ms))
   const until = new Date().toISOString()
   while (Date.now() < start + SETTLE_MAX_MS) {
-    const [rows] = await db.fly(org_id, [
-      {
-        sql: `select exists (select from pg_stat_activity where datname = current_database() and backend_xid is not null
-          and pid <> pg_backend_pid() and xact_start <= $1::timestamptz)`,
-        params: [until],
-      },
-    ])
+    const open = {
+      sql: `select exists (select from pg_stat_activity where datname = current_database() and backend_xid is not null
+        and pid <> pg_backend_pid() and xact_start <= $1::timestamptz)`,
+      params: [until],
+    }
+    // Sessions of another role would not be seen.
+    const [rows] = await unrestricted(async () => await db.fly(org_id, [open]))
     if (rows?.[0]?.[0]?.[0] !== 0x74) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

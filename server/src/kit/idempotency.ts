@@ -4,6 +4,7 @@ import type { Statement } from '../db/pipeline.ts'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError } from './errors.ts'
 import type { Store } from './store.ts'
+import type { Actor, Tx } from './types.ts'
 import type { WriteRequest } from './write.ts'
 
 /** The idempotency key of a request. */
@@ -27,10 +28,7 @@ export async function earlierAnswer(
   if (!idempotency) return null
   const sender = idempotency.org_id ?? org_id
   const record = await rememberedAnswer(store, sender, idempotency.key, idempotency.route)
-  if (record && record.fingerprint !== idempotency.fingerprint) {
-    const detail = `Idempotency-Key ${idempotency.key} was used with another body within 24 hours.`
-    throw new ApiError('idempotency_conflict', detail)
-  }
+  if (record) refuseOther(idempotency, record)
   return record ?? null
 }
 
@@ -57,6 +55,45 @@ export function rememberIn(org_id: number, record: IdempotencyRecord, at: Date):
       ],
     },
   ]
+}
+
+/** The header by which a stored answer names the request that it was first given to. */
+export function original({ request_id }: Actor): Record<string, string> {
+  return request_id === null ? {} : { 'x-original-request-id': request_id }
+}
+
+/** The stored answer to a request, seen from within the transaction that would do it. @throws 409 as `earlierAnswer` does */
+export async function answerIn(
+  tx: Tx,
+  org_id: number,
+  sent: IdempotencyRequest,
+): Promise<IdempotencyRecord | null> {
+  const [stored] = await tx.query<IdempotencyRecord>(
+    'select key, route, fingerprint, status, headers, body from idempotency where org_id = $1 and key = $2 and route = $3',
+    [org_id, sent.key, sent.route],
+  )
+  if (stored) refuseOther(sent, stored)
+  return stored ?? null
+}
+
+/** Stores an answer in the transaction of what it tells of. @throws 23505 when the key was used before. */
+export async function remember(
+  tx: Tx,
+  org_id: number,
+  { key, route, fingerprint, status, headers, body }: IdempotencyRecord,
+  at: Date,
+): Promise<void> {
+  await tx.query(
+    `insert into idempotency (org_id, key, route, fingerprint, status, headers, body, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [org_id, key, route, fingerprint, status, JSON.stringify(headers), body, at],
+  )
+}
+
+function refuseOther(sent: IdempotencyRequest, stored: IdempotencyRecord): void {
+  if (stored.fingerprint === sent.fingerprint) return
+  const detail = `Idempotency-Key ${sent.key} was used with another body within 24 hours.`
+  throw new ApiError('idempotency_conflict', detail)
 }
 
 /** The stored answer of an idempotency key, if there is one. */

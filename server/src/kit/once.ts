@@ -1,6 +1,7 @@
 /** POSTs that are no writes of a resource: done once per idempotency key, in one transaction with the answer kept. */
 import type { IdempotencyRecord } from './door.ts'
-import { earlierAnswer, rememberIn } from './idempotency.ts'
+import { ApiError } from './errors.ts'
+import { answerIn, original, remember } from './idempotency.ts'
 import type { Store } from './store.ts'
 import type { Tx } from './types.ts'
 import type { WriteRequest } from './write.ts'
@@ -20,32 +21,32 @@ export interface Answered {
 }
 
 /**
- * Does what the request asks, unless an earlier one with its idempotency key did.
- * @throws 409 `idempotency_conflict` when that one had another body; nothing is kept of what `run` throws.
+ * Does what the request asks, unless an earlier one with its idempotency key did. Nothing is kept of what `run` throws.
+ * @throws 409 `idempotency_conflict` when the earlier one had another body, `idempotency_in_progress` while it is under
+ *   way: waiting for it would take a connection that it may need itself.
  */
 export async function once(
-  store: Store,
-  request: WriteRequest,
+  { db }: Pick<Store, 'db'>,
+  { org_id, idempotency, actor }: WriteRequest,
   run: (tx: Tx) => Promise<Answer>,
 ): Promise<Answered> {
-  const { org_id, idempotency } = request
-  const earlier = await earlierAnswer(store, request)
-  if (earlier) return { answer: earlier, replayed: earlier }
-  try {
-    return await store.db.transaction(org_id, async (tx) => {
-      const answer = await run(tx)
-      const { status, headers, body, repeated = body } = answer
-      if (idempotency) {
-        const record = { ...idempotency, status, headers, body: repeated }
-        for (const { sql, params } of rememberIn(org_id, record, new Date()))
-          await tx.query(sql, params)
-      }
-      return { answer, replayed: null }
-    })
-  } catch (error) {
-    // Of requests that come at the same time one is kept; the others fail on its key, or on what it did.
-    const first = await earlierAnswer(store, request)
-    if (!first) throw error
-    return { answer: first, replayed: first }
-  }
+  return await db.transaction(org_id, async (tx) => {
+    if (!idempotency) return { answer: await run(tx), replayed: null }
+    const { key, route } = idempotency
+    const [lock] = await tx.query<{ free: boolean }>(
+      'select pg_try_advisory_xact_lock(hashtextextended($1, 7016)) as free',
+      [`${org_id} ${route} ${key}`],
+    )
+    if (!lock?.free) {
+      const detail = 'The first request with this Idempotency-Key is still under way.'
+      throw new ApiError('idempotency_in_progress', detail, { retry_after_s: 1 })
+    }
+    const replayed = await answerIn(tx, org_id, idempotency)
+    if (replayed) return { answer: replayed, replayed }
+    const answer = await run(tx)
+    const { status, body, repeated = body } = answer
+    const headers = { ...answer.headers, ...original(actor) }
+    await remember(tx, org_id, { ...idempotency, status, headers, body: repeated }, new Date())
+    return { answer, replayed: null }
+  })
 }

@@ -1,12 +1,15 @@
 /** The five endpoints most resources have, one line each in a feature's routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { invalid, notFound } from './errors.ts'
+import type { IdempotencyRecord } from './door.ts'
+import { ApiError, invalid, notFound } from './errors.ts'
 import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
-import { fingerprintOf } from './idempotency.ts'
+import { earlierAnswer, fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
+import type { Answered } from './once.ts'
 import { parseGetQuery, parseListQuery } from './query.ts'
 import type { ListQuery, Query, Shape, Times } from './query.ts'
 import type { Resource, Row } from './resource.ts'
+import { refuseOutside } from './restriction.ts'
 import { createDocs, deleteDocs, getDocs, listDocs, patchDocs } from './schemas.ts'
 import { gridObject, isPlain, shapeRows } from './shape.ts'
 import { find, get, listRaw, listRows, parseBody } from './store.ts'
@@ -184,21 +187,35 @@ export function createRoute(
   const { under, prepare } = options
   const path = under ? `/${under.parent.path}/:id/${resource.path}` : `/${resource.path}`
   app.post<ObjectRequest>(path, createDocs(resource, under), async (request, reply) => {
-    const { caller } = request
-    let input = request.body
-    if (under) {
-      await get(
-        app.store,
-        caller.org_id,
-        under.parent,
-        pathId(under.parent.prefix, request.params.id),
-      )
-      input = { ...input, [under.field]: request.params.id }
-    }
     const write = writeRequest(request)
-    if (prepare) input = await prepare(app.store, write, input)
-    return sendCreated(reply, await create(app.store, resource, write, input))
+    const outcome = await repeatable(app.store, write, async () => {
+      let input = request.body
+      if (under) {
+        const id = pathId(under.parent.prefix, request.params.id)
+        await get(app.store, write.org_id, under.parent, id)
+        input = { ...input, [under.field]: request.params.id }
+      }
+      refuseOutside(input)
+      if (prepare) input = await prepare(app.store, write, input)
+      return await create(app.store, resource, write, input)
+    })
+    return sendCreated(reply, outcome)
   })
+}
+
+/** Runs a create. What refuses it today did not when an identical request was answered, so that answer comes first. */
+async function repeatable(
+  store: Store,
+  request: WriteRequest,
+  run: () => Promise<Outcome>,
+): Promise<Outcome> {
+  try {
+    return await run()
+  } catch (error) {
+    const replayed = error instanceof ApiError ? await earlierAnswer(store, request) : null
+    if (!replayed) throw error
+    return { id: 0, version: 0, body: replayed.body, replayed }
+  }
 }
 
 export type Prepare = (store: Store, request: WriteRequest, input: Row) => Promise<Row>
@@ -207,10 +224,13 @@ export type Prepare = (store: Store, request: WriteRequest, input: Row) => Promi
 export function writeRequest(request: FastifyRequest): WriteRequest {
   const key = idempotencyKey(request)
   const route = `${request.method} ${request.routeOptions.url ?? ''}`
-  const idempotency = key
-    ? { key, route, fingerprint: fingerprintOf([request.params, request.body]) }
-    : undefined
+  const idempotency = key ? { key, route, fingerprint: fingerprintOf(partsOf(request)) } : undefined
   return { ...requestOf(request.caller, request.id), idempotency }
+}
+
+/** What makes two requests the same. A key of some properties shares no answer with others. */
+function partsOf({ params, body, caller }: FastifyRequest): unknown[] {
+  return caller.property_ids ? [params, body, caller.property_ids] : [params, body]
 }
 
 /** The Idempotency-Key header, quoted or bare. @throws 422 when it is longer than 255 characters. */
@@ -226,13 +246,7 @@ export function idempotencyKey(request: FastifyRequest): string | null {
 
 export function sendCreated(reply: FastifyReply, outcome: Outcome): FastifyReply {
   const { replayed } = outcome
-  if (replayed) {
-    return reply
-      .code(replayed.status)
-      .headers({ ...replayed.headers, 'idempotent-replayed': 'true' })
-      .type(JSON_TYPE)
-      .send(replayed.body)
-  }
+  if (replayed) return sendReplayed(reply, replayed)
   const { id, object } = JSON.parse(outcome.body) as { id: string; object: string }
   const path = reply.server.store.registry.get(object)?.path ?? object
   return reply
@@ -240,6 +254,21 @@ export function sendCreated(reply: FastifyReply, outcome: Outcome): FastifyReply
     .headers({ etag: etagOf(outcome.version), location: `/api/v1/${path}/${id}` })
     .type(JSON_TYPE)
     .send(outcome.body)
+}
+
+/** Sends what an earlier identical request was answered, and which request that was. */
+export function sendReplayed(reply: FastifyReply, replayed: IdempotencyRecord): FastifyReply {
+  return reply
+    .code(replayed.status)
+    .headers({ ...replayed.headers, 'idempotent-replayed': 'true' })
+    .type(JSON_TYPE)
+    .send(replayed.body)
+}
+
+/** Sends what `once` came to. */
+export function sendAnswered(reply: FastifyReply, { answer, replayed }: Answered): FastifyReply {
+  if (replayed) return sendReplayed(reply, replayed)
+  return reply.code(answer.status).headers(answer.headers).type(JSON_TYPE).send(answer.body)
 }
 
 /** PATCH an object with a merge patch; If-Match guards against overwriting another's change. */

@@ -20,7 +20,7 @@ import { createSchema, patchSchema } from './write.ts'
 
 /** What every route declares; the app refuses to start without it. */
 export interface RouteDocs {
-  config: { scope: Scope | 'public' }
+  config: { scope: Scope | 'public'; limit?: string }
   schema: {
     operationId: string
     summary: string

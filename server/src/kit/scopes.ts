@@ -38,6 +38,27 @@ export const ALL_SCOPES = Object.keys(SCOPES) as Scope[]
 /** Scopes that a plan must include before a key may use them. */
 export const PLAN_SCOPES: Partial<Record<Scope, string>> = { 'read:intelligence': 'enterprise' }
 
+/**
+ * Scopes that mean something for a part of the properties. Endpoints of the others concern the organization as a whole,
+ * and a key of some properties cannot use them.
+ */
+export const PROPERTY_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
+  'read:organizations',
+  'read:parties',
+  'read:properties',
+  'write:properties',
+  'read:buildings',
+  'write:buildings',
+  'read:leases',
+  'write:leases',
+  'read:documents',
+  'write:documents',
+  'read:work_orders',
+  'write:work_orders',
+  'read:facts',
+  'read:changes',
+])
+
 export function isScope(text: string): text is Scope {
   return Object.hasOwn(SCOPES, text)
 }

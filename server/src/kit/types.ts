@@ -7,6 +7,12 @@ export interface Caller {
   key_id: number
   key_name: string
   scopes: ReadonlySet<Scope>
+  /** Properties that the key is restricted to; null is all. */
+  property_ids: readonly number[] | null
+  /** Networks that the key may be used from; null is anywhere. */
+  allowed_ips: readonly string[] | null
+  /** When the key ends, epoch milliseconds; null is never. */
+  expires_at: number | null
   plan: string
   environment: 'production' | 'sandbox'
   currency: string

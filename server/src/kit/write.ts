@@ -7,7 +7,7 @@ import { ApiError, invalid } from './errors.ts'
 import { nullable } from './field.ts'
 import type { Field, JsonSchema } from './field.ts'
 import { assertionsOf, foldedRow, ranksOf } from './history.ts'
-import { earlierAnswer, rememberIn } from './idempotency.ts'
+import { earlierAnswer, original, rememberIn } from './idempotency.ts'
 import type { IdempotencyRequest } from './idempotency.ts'
 import { idDigits, publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
@@ -286,7 +286,8 @@ async function passDoor(
   const { idempotency } = request
   const body = render(change.after)
   const version = change.expected + 1
-  const headers = { etag: `"v${version}"`, location: locationOf(resource, change.id) }
+  const location = locationOf(resource, change.id)
+  const headers = { etag: `"v${version}"`, location, ...original(request.actor) }
   const record = idempotency && { ...idempotency, status, headers, body }
   const sender = record?.org_id
   const users = change.operation === 'deleted' ? usesOf(store, resource) : []

@@ -42,6 +42,7 @@ export function startWork(
     }),
     loop('idempotency', log, async () => {
       await forgetAnswers(db)
+      await db.flyControl('select app.forget_quotas()', [])
       return 10 * 60 * 1_000
     }),
     loop('tokens', log, async () => {

@@ -18,8 +18,12 @@ export function operationSection(reference: Reference, operation: Operation, bas
       <p class="endpoint">${methodBadge(method)} <code>${path}</code></p>
       ${prose(description)}
       <p class="scope">
-        Scope <a href="/docs/scopes#${scope}"><code>${scope}</code></a
-        >${SCOPES[scope as Scope] && html` <span class="quiet">${SCOPES[scope as Scope]}</span>`}
+        ${
+          scope === 'public'
+            ? html`Needs no key.`
+            : html`Scope <a href="/docs/scopes#${scope}"><code>${scope}</code></a
+                >${SCOPES[scope as Scope] && html` <span class="quiet">${SCOPES[scope as Scope]}</span>`}`
+        }
       </p>
       ${
         others.length > 0 &&

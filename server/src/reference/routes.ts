@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { limitsOf } from '../http/limits.ts'
 import { notFound } from '../kit/errors.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
@@ -125,11 +126,13 @@ function pageAt(path: string, reference: Reference, app: FastifyInstance): Page 
 }
 
 function quotasOf({ config }: FastifyInstance): Parameters<typeof overviewMain>[2] {
+  const perKey = (plan: string, environment: 'production' | 'sandbox' = 'production'): number =>
+    limitsOf(config, { plan, environment }).per_key
   return {
-    sandbox: config.GRID_LIMIT_SANDBOX,
-    community: config.GRID_LIMIT_COMMUNITY,
-    professional: config.GRID_LIMIT_PROFESSIONAL,
-    enterprise: config.GRID_LIMIT_ENTERPRISE,
+    sandbox: perKey('community', 'sandbox'),
+    community: perKey('community'),
+    professional: perKey('professional'),
+    enterprise: perKey('enterprise'),
   }
 }
 

@@ -1,6 +1,5 @@
 /** SQL of jobs: the queue, progress under a lease, chunks, errors. */
 import type { Db } from '../db/db.ts'
-import type { IdempotencyRecord } from '../kit/door.ts'
 import type { Row } from '../kit/resource.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
 import { ERRORS_KEPT } from './jobs.ts'
@@ -79,21 +78,6 @@ export async function insertJob(
       actor.request_id,
       job.created_at,
     ],
-  )
-}
-
-/** Keeps the answer of a request; a key that is taken fails with a unique violation. */
-export async function rememberAnswer(
-  tx: Tx,
-  org_id: number,
-  record: IdempotencyRecord,
-  at: Date,
-): Promise<void> {
-  const { key, route, fingerprint, status, headers, body } = record
-  await tx.query(
-    `insert into idempotency (org_id, key, route, fingerprint, status, headers, body, at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [org_id, key, route, fingerprint, status, JSON.stringify(headers), body, at],
   )
 }
 

@@ -8,7 +8,7 @@ import { pathId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
 import type { Paging } from '../kit/paging.ts'
 import type { Row } from '../kit/resource.ts'
-import { idempotencyKey, JSON_TYPE, sendPage } from '../kit/routes.ts'
+import { idempotencyKey, JSON_TYPE, sendPage, sendReplayed } from '../kit/routes.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import * as docs from './docs.ts'
@@ -50,8 +50,8 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
       async (request, reply) => {
         const outcome = await createJob(app, request)
         const { replayed } = outcome
-        if (replayed) reply.header('idempotent-replayed', 'true')
-        const location = replayed?.headers['location'] ?? jobPath(outcome.id)
+        if (replayed) return sendReplayed(reply, replayed)
+        const location = jobPath(outcome.id)
         return reply.code(202).header('location', location).type(JSON_TYPE).send(outcome.body)
       },
     )

@@ -6,7 +6,7 @@ import type { FileKey } from '../documents/index.ts'
 import { isDate } from '../kit/dates.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
-import { earlierAnswer } from '../kit/idempotency.ts'
+import { earlierAnswer, original, remember } from '../kit/idempotency.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import { startOfDay } from '../kit/query.ts'
 import type { Resource } from '../kit/resource.ts'
@@ -17,14 +17,7 @@ import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { fixedReferences } from './adapter-checks.ts'
 import { adapterHash, readAdapter } from './adapter.ts'
 import type { Adapter, Stream } from './adapter.ts'
-import {
-  countQueued,
-  findJob,
-  insertJob,
-  rememberAnswer,
-  requestApproval,
-  requestCancel,
-} from './job-queries.ts'
+import { countQueued, findJob, insertJob, requestApproval, requestCancel } from './job-queries.ts'
 import { jobView } from './jobs.ts'
 import type { Job, JobState } from './jobs.ts'
 
@@ -145,9 +138,9 @@ export async function enqueue(
       }
       await insertJob(tx, job, actor)
       if (idempotency) {
-        const headers = { location: jobPath(job.id) }
+        const headers = { location: jobPath(job.id), ...original(actor) }
         const record = { ...idempotency, status: 202, headers, body }
-        await rememberAnswer(tx, org_id, record, job.created_at)
+        await remember(tx, org_id, record, job.created_at)
       }
       return { id: job.id, version: 1, body, replayed: null }
     })
