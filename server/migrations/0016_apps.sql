@@ -70,6 +70,24 @@ alter table api_key add column consent_id bigint;
 create index api_key_installation_idx on api_key (org_id, installation_id, consent_id) where installation_id is not null;
 create index api_key_token_end_idx on api_key (expires_at) where kind = 'token';
 
+-- The tokens of an installation share its limits, however many there are.
+drop function app.find_key(bytea);
+create function app.find_key(key_hash bytea)
+  returns table (key_id bigint, org_id bigint, key_name text, scopes text[], expires_at timestamptz, revoked_at timestamptz,
+    text_expires_at timestamptz, allowed_ips text[], property_ids bigint[], installation_id bigint,
+    plan text, environment text, currency text, area_unit text, time_zone text)
+  language sql stable security definer set search_path = public, pg_temp
+  as $$
+    select k.id, k.org_id, k.name, k.scopes, k.expires_at, k.revoked_at,
+      case when k.hash <> key_hash then k.old_expires_at end, k.allowed_ips, k.property_ids, k.installation_id,
+      o.plan, o.environment, o.default_currency, o.default_area_unit, o.time_zone
+    from api_key k join organization o on o.id = k.org_id
+    where (k.hash = key_hash or k.old_hash = key_hash) and o.deleted_at is null
+  $$;
+revoke execute on function app.find_key(bytea) from public;
+grant execute on function app.find_key(bytea) to grid_app;
+alter function app.find_key(bytea) owner to grid_system;
+
 alter table app_installation enable row level security;
 alter table app_installation force row level security;
 create policy app_installation_org on app_installation to grid_app using (org_id = app.org());

@@ -197,4 +197,15 @@ describe('a token', () => {
     expect(inSandbox.access).toMatch(/^grid_sbx_/)
     expect(await callWith(inSandbox.access)).toBe(200)
   })
+
+  it('shares the limit of its installation, however many there are', async () => {
+    const client = await newOrganization({ standing: { environment: 'sandbox' } })
+    const app = await newApp(client)
+    const [first, second] = [await signedIn(app, client), await signedIn(app, client)]
+    const statuses: number[] = []
+    for (let i = 0; i < 101; i++)
+      statuses.push(await callWith(i % 2 === 0 ? first.access : second.access, '/leases?limit=1'))
+    expect(statuses.slice(0, 100).every((status) => status === 200)).toBe(true)
+    expect(statuses[100]).toBe(429)
+  })
 })

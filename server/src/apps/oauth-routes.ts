@@ -1,5 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { REFUSED } from '../http/limiter.ts'
+import { ApiError } from '../kit/errors.ts'
 import { plainAddress } from '../kit/networks.ts'
 import { APP_SCOPES, AUTH_METHODS, GRANT_TYPES } from './apps.ts'
 import { answerUrl, readAsked, readTarget, refusalUrl } from './authorization.ts'
@@ -15,6 +17,9 @@ import type { ClientCall } from './tokens.ts'
 
 /** A form holds a few short fields. */
 const FORM_MAX = 32 * 1024
+
+/** What a client may ask of the token endpoints together, wherever it is installed. */
+const CLIENT_PER_MINUTE = 600
 
 /** The endpoints of OAuth take forms and nothing else, and refuse in its own words. */
 export async function oauthRoutes(app: FastifyInstance): Promise<void> {
@@ -155,7 +160,20 @@ async function callOf(app: FastifyInstance, request: FastifyRequest): Promise<Cl
   const { db, keys, secrets } = app
   const params = readParams(formOf(request))
   const client = await authenticateClient(db, request.headers.authorization, params)
+  await limitClient(app, client.id)
   return { db, keys, secrets, client, params, request_id: request.id }
+}
+
+/** @throws 429 for a client that asks too often. */
+async function limitClient({ limiter }: FastifyInstance, id: number): Promise<void> {
+  const subject = `oauth_client:${id}`
+  if ((await limiter.take(subject, CLIENT_PER_MINUTE)) !== REFUSED) return
+  const retry_after_s = limiter.reset_s(subject)
+  const detail = `${CLIENT_PER_MINUTE} requests per minute are allowed; try again in ${retry_after_s} s.`
+  throw new ApiError('rate_limited', detail, {
+    'violated-policies': ['oauth_client'],
+    retry_after_s,
+  })
 }
 
 /** The metadata stands at the root of the host, where RFC 8414 looks for it. */

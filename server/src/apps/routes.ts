@@ -32,7 +32,7 @@ export function appRoutes(app: FastifyInstance): void {
 function registrationRoutes(app: FastifyInstance): void {
   app.post<{ Body: Registration }>(
     '/developer/apps/register',
-    docs.register,
+    { ...docs.register, config: { ...docs.register.config, limit: 'app_registration' } },
     async (request, reply) => {
       const write = writeRequest(request)
       const [id] = (await app.db.ids(1)) as [number]

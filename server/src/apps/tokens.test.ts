@@ -235,6 +235,19 @@ describe('POST /oauth/token', () => {
   })
 })
 
+describe('a client', () => {
+  it('that asks too often is told to wait, whatever it asks for', async () => {
+    const { app } = await party()
+    const answers = await Promise.all(
+      Array.from({ length: 601 }, () => send('/oauth/introspect', { token: 'x' }, app.basic)),
+    )
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(1)
+    expect(refused[0]?.body).toMatchObject({ code: 'rate_limited' })
+    expect(refused[0]?.headers.get('retry-after')).toMatch(/^[0-9]+$/)
+  })
+})
+
 describe('POST /oauth/revoke', () => {
   const revoke = async (app: TestApp, text: string): Promise<number> =>
     (await checked('POST /oauth/revoke', send('/oauth/revoke', { token: text }, app.basic))).status

@@ -185,6 +185,7 @@ interface KeyRow {
   revoked_at: string | null
   allowed_ips: string[] | null
   property_ids: number[] | null
+  installation_id: number | null
   plan: string
   environment: 'production' | 'sandbox'
   currency: string

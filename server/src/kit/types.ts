@@ -11,6 +11,8 @@ export interface Caller {
   property_ids: readonly number[] | null
   /** Networks that the key may be used from; null is anywhere. */
   allowed_ips: readonly string[] | null
+  /** The installation of an app that holds the key; null for a key of the organization. */
+  installation_id: number | null
   /** When the key ends, epoch milliseconds; null is never. */
   expires_at: number | null
   plan: string
