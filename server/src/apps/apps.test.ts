@@ -129,14 +129,18 @@ describe('registering an app', () => {
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => client.post(REGISTER, APP, header)),
     )
-    const shown = answers.filter(({ body }) => body.secret_shown)
+    // A repeat that comes while the first is under way may be told to wait.
+    const done = answers.filter(({ status }) => status === 201)
+    expect(answers.filter(({ status }) => status !== 201 && status !== 409)).toEqual([])
+    const shown = done.filter(({ body }) => body.secret_shown)
     expect(shown).toHaveLength(1)
-    for (const { status, body, headers } of answers) {
-      expect([status, body.id]).toEqual([201, shown[0]?.body.id])
-      if (!body.secret_shown) {
-        expect(body).not.toHaveProperty('client_secret')
-        expect(headers.get('idempotent-replayed')).toBe('true')
-      }
+    const again = await client.post(REGISTER, APP, header)
+    expect(again).toMatchObject({ status: 201, body: { id: shown[0]?.body.id } })
+    for (const { body, headers } of [...done, again]) {
+      expect(body.id).toBe(again.body.id)
+      if (body.secret_shown) continue
+      expect(body).not.toHaveProperty('client_secret')
+      expect(headers.get('idempotent-replayed')).toBe('true')
     }
     expect((await client.get('/developer/apps')).body.data).toHaveLength(1)
     const other = await client.post(REGISTER, { ...APP, client_name: 'Else' }, header)
