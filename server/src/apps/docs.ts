@@ -61,7 +61,7 @@ export const register = routeDocs('write:apps', {
 
 const status: JsonSchema = {
   type: 'string',
-  enum: [...new Set(Object.values(OWNER_MOVES).flat())],
+  enum: [...new Set(Object.values(OWNER_MOVES).flat())].filter((to) => to !== 'removed'),
   description: 'Where to move it.',
   examples: ['deprecated'],
 }
@@ -123,7 +123,7 @@ export const remove = routeDocs('write:apps', {
   operationId: 'removeApp',
   summary: 'Remove an app',
   description:
-    'Ends its tokens and its secrets at once. A published app is deprecated first, so that those who use it are warned.',
+    'Uninstalls it everywhere, and ends its tokens and secrets at once. A published app is deprecated first, so that those who use it are warned.',
   response: { 204: { type: 'null', description: 'Removed.' } },
   parameters: [appId],
   problems: [404, 422],

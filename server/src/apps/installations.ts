@@ -7,17 +7,21 @@ import { record } from '../kit/record.ts'
 import type { Happening } from '../kit/record.ts'
 import type { Scope } from '../kit/scopes.ts'
 import type { Actor, Caller, OrgDb, Tx } from '../kit/types.ts'
+import { SYSTEM } from '../organizations/service.ts'
 import { findApp } from './app-queries.ts'
-import { installationView, isInstallable } from './apps.ts'
+import { installationView, isInstallable, OWNER_MOVES, requireMove } from './apps.ts'
 import type { App, Installation } from './apps.ts'
 import {
   endInstallation,
   findInstallation,
   insertInstallation,
+  installationsOfApp,
   isOwnApp,
   lockInstallationOf,
   widenInstallation,
 } from './installation-queries.ts'
+import { getApp, patchApp } from './service.ts'
+import type { By } from './service.ts'
 import { endTokens } from './token-queries.ts'
 import { installWebhook, uninstallWebhook } from './webhook.ts'
 
@@ -130,11 +134,7 @@ export async function getInstallation(
 }
 
 /** Uninstalls an app: its tokens end in the same transaction. @throws 404 for what is not installed. */
-export async function uninstall(
-  db: OrgDb,
-  { org_id, actor }: { org_id: number; actor: Actor },
-  id: number,
-): Promise<void> {
+export async function uninstall(db: OrgDb, { org_id, actor }: By, id: number): Promise<void> {
   await db.transaction(org_id, async (tx) => {
     const installation = await endInstallation(tx, org_id, id)
     if (!installation) throw notFound(`Installation ${publicId('inst', id)}`)
@@ -142,6 +142,18 @@ export async function uninstall(
     await uninstallWebhook(tx, installation)
     await record(tx, org_id, actor, [happening('app.uninstalled', installation, true)])
   })
+}
+
+/**
+ * Removes an app: first wherever it is installed, then itself, so that a removal that breaks off can be repeated.
+ * @throws 422 while it is offered: it is deprecated first.
+ */
+export async function removeApp(db: Db, by: By, id: number): Promise<void> {
+  const { status } = await getApp(db, by.org_id, id)
+  requireMove(OWNER_MOVES, status, 'removed')
+  for (const { org_id, id: installed } of await installationsOfApp(db, id))
+    await uninstall(db, { org_id, actor: SYSTEM }, installed)
+  await patchApp(db, by, id, { status: 'removed' }, null)
 }
 
 /** @param told whether it is an event too, not only an audit entry. */

@@ -11,7 +11,7 @@ import { appView, installationView } from './apps.ts'
 import type { App } from './apps.ts'
 import * as docs from './docs.ts'
 import { listInstallations } from './installation-queries.ts'
-import { getInstallation, installOnce, readConsent, uninstall } from './installations.ts'
+import { getInstallation, installOnce, readConsent, removeApp, uninstall } from './installations.ts'
 import { getApp, patchApp, registerApp, rotateSecret } from './service.ts'
 import type { AppPatch, Registration } from './service.ts'
 
@@ -116,7 +116,7 @@ function ownAppRoutes(app: FastifyInstance): void {
   })
   app.delete<IdParams>('/developer/apps/:id', docs.remove, async (request, reply) => {
     const id = pathId('app', request.params.id)
-    await patchApp(app.db, writeRequest(request), id, { status: 'removed' }, null)
+    await removeApp(app.db, writeRequest(request), id)
     app.keys.forget()
     return reply.code(204).send()
   })

@@ -36,7 +36,7 @@ export const FIELDS: Record<string, JsonSchema> = {
   webhook: {
     type: 'object',
     additionalProperties: false,
-    description: 'Where it wants to hear of events of every organization that installs it.',
+    description: 'Where it wants to hear of events in organizations that install it from now on.',
     properties: {
       url: text('Address.', 'https://app.example.com/hooks/grid', { maxLength: 2_048 }),
       events: {
@@ -46,7 +46,7 @@ export const FIELDS: Record<string, JsonSchema> = {
         uniqueItems: true,
         items: { type: 'string', pattern: '^(\\*|[a-z_]+(\\.[a-z_]+)*(\\.\\*)?)$', maxLength: 100 },
         description: 'Types of events, with `*` for all of a kind.',
-        examples: [['lease.*', 'app.uninstalled']],
+        examples: [['lease.*', 'party.updated']],
       },
     },
     required: ['url', 'events'],

@@ -130,6 +130,18 @@ describe('POST /oauth/token', () => {
     expect((await ask(app, next)).body.scope).toBe('read:leases read:parties')
   })
 
+  it('leaves out what the plan does not include any more', async () => {
+    const client = await newOrganization()
+    const scope = 'read:leases read:intelligence'
+    const app = await newApp(client, { scope })
+    const { refresh, scope: first } = await signedIn(app, client, { scope })
+    expect(first).toBe(scope)
+    const behind = await owner()
+    await behind.query(`update organization set plan = 'community' where id = $1`, [client.org_id])
+    await behind.end()
+    expect((await ask(app, refreshForm(refresh))).body.scope).toBe('read:leases')
+  })
+
   it('makes nothing of grant types the app did not register', async () => {
     const client = await newOrganization()
     const app = await newApp(client, { grant_types: ['authorization_code'] })
