@@ -67,7 +67,7 @@ alter function app.touch_keys(json) owner to grid_system;
 grant update (last_used_at, last_used_ip, scope_use, addresses) on api_key to grid_system;
 
 -- Quotas. Requests admitted within the last minute, by subject, and the chunks that processes have taken and not yet
--- accounted for. Lost with the server's crash, which is no harm: nothing is admitted while it is away.
+-- accounted for. Not logged, as they are worth a minute: only a crash of the server itself forgets them.
 create unlogged table quota (
   subject text not null,
   -- When requests were admitted, in milliseconds of this server's clock, and how many.

@@ -1,6 +1,8 @@
 /** Requests that are repeated: one effect, one answer. */
 import { describe, expect, it } from 'vitest'
 import { buildApp } from '../src/app.ts'
+import { once } from '../src/kit/once.ts'
+import { SYSTEM } from '../src/organizations/service.ts'
 import { grid, newClient, newOrganization, owner } from './grid.ts'
 import type { Answer, TestClient } from './grid.ts'
 import { leaseParents, samples } from './samples.ts'
@@ -90,6 +92,11 @@ describe('a hundred identical requests at once', () => {
     expect((await client.get('/sdis/jobs')).body.data).toHaveLength(1)
     const first = answers.find(({ headers }) => !headers.has('idempotent-replayed')) as Answer
     expectRepeat(await client.post('/sdis/jobs', jobForm(), KEY), first)
+    const cancel = `/sdis/jobs/${first.body.id}/cancel`
+    const cancelled = await client.post(cancel, undefined, KEY)
+    expect(cancelled).toMatchObject({ status: 200, body: { state: 'cancelled' } })
+    expectRepeat(await client.post(cancel, undefined, KEY), cancelled)
+    expect((await client.post(cancel, undefined)).status).toBe(422)
   })
 })
 
@@ -159,6 +166,46 @@ describe('the same key', () => {
     expect(again.status).toBe(201)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect(await count(client, '/parties')).toBe(1)
+  })
+
+  it('is told to wait while the first request is under way, and then gets its answer', async () => {
+    const { app } = await grid()
+    const { org_id } = await newOrganization()
+    const idempotency = { key: 'slow', route: 'POST /slow', fingerprint: 'same' }
+    const actor = { ...SYSTEM, request_id: 'req_first' }
+    const request = { org_id, actor, defaults: {}, idempotency }
+    const started = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const first = once(app.store, request, async () => {
+      started.resolve()
+      await ended.promise
+      return { status: 200, headers: {}, body: '{"done":true}' }
+    })
+    await started.promise
+    const never = async (): Promise<never> => await Promise.reject(new Error('was done twice'))
+    await expect(once(app.store, request, never)).rejects.toMatchObject({
+      code: 'idempotency_in_progress',
+      status: 409,
+      extra: { retry_after_s: 1 },
+    })
+    ended.resolve()
+    expect((await first).replayed).toBe(null)
+    const { replayed } = await once(app.store, request, never)
+    expect(replayed).toMatchObject({
+      body: '{"done":true}',
+      headers: { 'x-original-request-id': 'req_first' },
+    })
+  })
+
+  it('is not used up by what fails', async () => {
+    const { app } = await grid()
+    const { org_id } = await newOrganization()
+    const idempotency = { key: 'failing', route: 'POST /failing', fingerprint: 'same' }
+    const request = { org_id, actor: SYSTEM, defaults: {}, idempotency }
+    const failing = async (): Promise<never> => await Promise.reject(new Error('no'))
+    await expect(once(app.store, request, failing)).rejects.toThrow('no')
+    const answer = { status: 200, headers: {}, body: '{}' }
+    expect((await once(app.store, request, () => Promise.resolve(answer))).replayed).toBe(null)
   })
 
   it('is forgotten after a day', async () => {

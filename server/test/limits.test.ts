@@ -1,7 +1,8 @@
 /** Quotas per key, and keys that no longer count. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { buildApp } from '../src/app.ts'
-import { newKey } from '../src/http/auth.ts'
+import { Keys, newKey } from '../src/http/auth.ts'
+import { smallLimit } from '../src/http/limits.ts'
 import { createKey, revokeKey } from '../src/keys/service.ts'
 import { idDigits } from '../src/kit/ids.ts'
 import { ALL_SCOPES } from '../src/kit/scopes.ts'
@@ -71,6 +72,62 @@ describe('the quota of a sandbox', () => {
   })
 })
 
+describe('an endpoint with a limit of its own', () => {
+  it('refuses more of an organization than that, and of no other', async () => {
+    const { app: usual, db } = await grid()
+    const app = await buildApp(usual.config, db)
+    app.post(
+      '/tried',
+      {
+        config: { scope: 'read:parties', ...smallLimit('tried', 2) },
+        schema: {
+          operationId: 'try',
+          summary: 'Try',
+          description: 'Tries.',
+          response: { 200: { type: 'object', description: 'Tried.' } },
+        },
+      },
+      () => ({}),
+    )
+    const [one, other] = await Promise.all([newOrganization(), newOrganization()])
+    const colleague = await newClient(one.org_id)
+    const ask = async ({ key }: TestClient): Promise<unknown> => {
+      const headers = { 'x-api-key': key }
+      const answer = await app.inject({ method: 'POST', url: '/tried', headers })
+      const policies = answer.json<Record<string, unknown>>()['violated-policies'] ?? null
+      return [answer.statusCode, policies, answer.headers['ratelimit-policy']]
+    }
+    expect(await ask(one)).toEqual([200, null, '"tried";q=2;w=60'])
+    expect(await ask(colleague)).toEqual([200, null, '"tried";q=2;w=60'])
+    expect(await ask(one)).toEqual([429, ['tried'], '"tried";q=2;w=60'])
+    expect(await ask(other)).toEqual([200, null, '"tried";q=2;w=60'])
+    await app.close()
+  })
+})
+
+describe('what is asked of every request', () => {
+  it('takes less than 20 µs: the key, its scope and its limits', async () => {
+    const { app } = await grid()
+    const { key } = await newOrganization()
+    await app.keys.find(key, '127.0.0.1')
+    const count = 20_000
+    const rounds: number[] = []
+    for (let round = 0; round < 5; round++) {
+      const start = performance.now()
+      for (let i = 0; i < count; i++) {
+        const caller = app.keys.cached(key, '127.0.0.1') ?? (await app.keys.find(key, '127.0.0.1'))
+        app.keys.note(key, 'read:leases', '127.0.0.1')
+        for (const subject of [caller.key_id, caller.org_id]) {
+          const left = app.limiter.take(subject, 10_000_000)
+          if (typeof left !== 'number') await left
+        }
+      }
+      rounds.push(((performance.now() - start) * 1_000) / count)
+    }
+    expect(Math.min(...rounds)).toBeLessThan(20)
+  })
+})
+
 describe('a key', () => {
   it('that is revoked is refused within a second, by processes that know it and by those that do not', async () => {
     const { app, db } = await grid()
@@ -93,6 +150,20 @@ describe('a key', () => {
     expect(answer).toMatchObject({ status: 401, body: { code: 'invalid_key' } })
     expect(await revokeKey(db, org_id, idDigits('key', id) as number)).toBe(false)
     await other.close()
+  })
+
+  it('that is revoked while it is looked up is not remembered', async () => {
+    const { db } = await grid()
+    const { key } = await newOrganization()
+    const keys: Keys = new Keys({
+      flyControl: async (sql, params) => {
+        const rows = await db.flyControl(sql, params)
+        keys.forget()
+        return rows
+      },
+    })
+    await keys.find(key, '127.0.0.1')
+    expect(keys.cached(key, '127.0.0.1')).toBe(null)
   })
 
   it('that has expired is refused at that moment, though it was just used', async () => {

@@ -79,6 +79,8 @@ export class Keys {
   private readonly db: Pick<Db, 'flyControl'>
   private readonly cache = new Map<string, Entry>()
   private used = new Set<Entry>()
+  /** Counts the calls of `forget`. */
+  private forgotten = 0
 
   constructor(db: Pick<Db, 'flyControl'>) {
     this.db = db
@@ -100,6 +102,7 @@ export class Keys {
     if (!keyIsWellFormed(key))
       throw new ApiError('invalid_key', 'The key is mistyped: its checksum does not match.')
     const fresh_until = performance.now() + CACHE_MS
+    const { forgotten } = this
     const rows = await this.db.flyControl(`select row_to_json(k) from app.find_key($1::bytea) k`, [
       `\\x${keyHash(key).toString('hex')}`,
     ])
@@ -109,6 +112,8 @@ export class Keys {
       throw new ApiError('invalid_key', 'The key is not known.')
     }
     const entry = entryOf(JSON.parse(text) as KeyRow, fresh_until)
+    // What was read before a change made here is not remembered after it.
+    if (forgotten !== this.forgotten) return admit(entry, address)
     if (this.cache.size >= CACHE_MAX) this.cache.clear()
     this.cache.set(key, entry)
     return admit(entry, address)
@@ -127,6 +132,7 @@ export class Keys {
 
   /** Forgets every key at once, so that a revocation made here holds from now on. */
   forget(): void {
+    this.forgotten++
     this.cache.clear()
   }
 

@@ -164,6 +164,11 @@ describe('POST /api-keys', () => {
     expect(await ask({ allowed_ips: null })).toBe('exceeds_key')
     expect(await ask({ allowed_ips: ['127.0.0.0/7'] })).toBe('exceeds_key')
     expect(await ask({ allowed_ips: ['127.1.0.0/16'] })).toBe(undefined)
+    const wide = await made(client)
+    const rotated = await narrow.post(`/api-keys/${wide.body.id}/rotate`, {})
+    expect(rotated).toMatchObject({ status: 403, body: { code: 'exceeds_key' } })
+    const freed = await narrow.patch(`/api-keys/${body.id}`, { allowed_ips: null })
+    expect(freed).toMatchObject({ status: 403, body: { code: 'exceeds_key' } })
   })
 })
 

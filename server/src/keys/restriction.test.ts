@@ -118,6 +118,40 @@ describe('a key of one property', () => {
     expect((await some.delete(`/documents/${made.body.id}`)).status).toBe(204)
   })
 
+  it('uploads and downloads only files of what belongs to it', async () => {
+    const upload = (object_id: string | undefined): FormData => {
+      const form = new FormData()
+      form.append('document_type', 'lease')
+      form.append('metadata', JSON.stringify({ links: [{ object_type: 'lease', object_id }] }))
+      form.append('file', new Blob(['text'], { type: 'text/plain' }), 'file.txt')
+      return form
+    }
+    const sent = await some.post('/documents', upload(mine['lease']))
+    expect(sent.status).toBe(201)
+    expect((await some.get(`/documents/${sent.body.id}/content`)).body).toBe('text')
+    expect((await some.post('/documents', upload(theirs['lease']))).status).toBe(422)
+    const form = new FormData()
+    form.append('document_type', 'lease')
+    form.append('file', new Blob(['text']), 'file.txt')
+    expect(await some.post('/documents', form)).toMatchObject({
+      status: 403,
+      body: { code: 'property_restricted' },
+    })
+    const hidden = await all.post('/documents', upload(theirs['lease']))
+    expect(hidden.status).toBe(201)
+    for (const part of ['', '/content', '/versions'])
+      expect((await some.get(`/documents/${hidden.body.id}${part}`)).status).toBe(404)
+    expect((await some.delete(`/documents/${sent.body.id}`)).status).toBe(204)
+  })
+
+  it('is not answered what another key was', async () => {
+    const body = samples.work_order(mine['property'] as string)
+    const headers = { 'idempotency-key': 'shared' }
+    expect((await all.post('/work_orders', body, headers)).status).toBe(201)
+    const answer = await some.post('/work_orders', body, headers)
+    expect(answer).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } })
+  })
+
   it('moves nothing out of it', async () => {
     const property_id = theirs['property']
     const moved = await some.patch(`/work_orders/${mine['work_order']}`, { property_id })

@@ -193,8 +193,14 @@ function rotateRoute(app: FastifyInstance): void {
       const { org_id, environment } = request.caller
       const id = pathId('key', request.params.id)
       const hours = request.body?.overlap_hours ?? OVERLAP_H
+      const change = changeOf(request)
+      const guard: KeyChange['guard'] = (before, after) => {
+        change.guard(before, after)
+        // Whoever gets the text can use the key.
+        requireWithin(request.caller, before)
+      }
       const answered = await once(app.store, writeRequest(request), async (tx) =>
-        madeAnswer(await rotateKey(tx, org_id, id, hours, changeOf(request)), environment, 200),
+        madeAnswer(await rotateKey(tx, org_id, id, hours, { ...change, guard }), environment, 200),
       )
       app.keys.forget()
       return sendAnswered(reply, answered)

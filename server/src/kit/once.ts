@@ -3,7 +3,7 @@ import type { IdempotencyRecord } from './door.ts'
 import { ApiError } from './errors.ts'
 import { answerIn, original, remember } from './idempotency.ts'
 import type { Store } from './store.ts'
-import type { Tx } from './types.ts'
+import type { OrgRows, Tx } from './types.ts'
 import type { WriteRequest } from './write.ts'
 
 export interface Answer {
@@ -49,4 +49,12 @@ export async function once(
     await remember(tx, org_id, { ...idempotency, status, headers, body: repeated }, new Date())
     return { answer, replayed: null }
   })
+}
+
+/** The database as seen from within the transaction, for what usually opens one of its own. */
+export function rowsIn(tx: Tx): OrgRows {
+  return {
+    query: async (_org_id, sql, params) => await tx.query(sql, params),
+    transaction: async (_org_id, run) => await run(tx),
+  }
 }

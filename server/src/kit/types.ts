@@ -42,6 +42,9 @@ export interface OrgDb {
   ids(count: number): Promise<number[]>
 }
 
+/** The part of it that an open transaction can stand in for. */
+export type OrgRows = Pick<OrgDb, 'query' | 'transaction'>
+
 /** An open transaction. */
 export interface Tx {
   query<T>(sql: string, params?: readonly unknown[]): Promise<T[]>

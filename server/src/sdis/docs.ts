@@ -1,6 +1,7 @@
 /** Documentation of the job endpoints. */
 import type { JsonSchema } from '../kit/field.ts'
 import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
+import { IDEMPOTENCY } from '../kit/parameters.ts'
 import type { Parameter } from '../kit/parameters.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
@@ -232,14 +233,7 @@ export const createJob = route(
   'Send multipart/form-data with the parts `adapter` (YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
   { 202: job },
   {
-    parameters: [
-      {
-        name: 'Idempotency-Key',
-        in: 'header',
-        description: 'Makes the request safe to repeat for 24 hours.',
-        schema: { type: 'string', maxLength: 255 },
-      },
-    ],
+    parameters: [IDEMPOTENCY],
     problems: [400, 409, 413, 415, 422],
     body: {
       title: 'JobCreate',
@@ -329,7 +323,7 @@ export const cancelJob = route(
   'Cancel a job',
   'Takes effect at the next chunk; what was written by then stays.',
   { 200: job },
-  { parameters: [jobId], problems: [404, 422] },
+  { parameters: [jobId, IDEMPOTENCY], problems: [404, 409, 422] },
 )
 
 export const deleteJob = route(
@@ -347,5 +341,5 @@ export const approveJob = route(
   'Approve a job',
   'Lets a job go on that waits because more objects would end than its adapter allows.',
   { 200: job },
-  { parameters: [jobId], problems: [404, 422] },
+  { parameters: [jobId, IDEMPOTENCY], problems: [404, 409, 422] },
 )

@@ -1,7 +1,7 @@
 /** SQL of jobs: the queue, progress under a lease, chunks, errors. */
 import type { Db } from '../db/db.ts'
 import type { Row } from '../kit/resource.ts'
-import type { OrgDb, Tx } from '../kit/types.ts'
+import type { OrgDb, OrgRows, Tx } from '../kit/types.ts'
 import { ERRORS_KEPT } from './jobs.ts'
 import type { ErrorRow, Job, JobCounts, JobError, JobState, Phase } from './jobs.ts'
 
@@ -11,7 +11,7 @@ const LEASE = `interval '60 seconds'`
 const COLUMNS = `id, org_id, state, phase, adapter, adapter_hash, source_name, to_char(as_of, 'YYYY-MM-DD') as as_of, valid_from, file_name, file_key,
   file_bytes, file_sha256, approved, counts, error, attempts, actor_name, created_at, started_at, finished_at`
 
-export async function findJob(db: OrgDb, org_id: number, id: number): Promise<Job | undefined> {
+export async function findJob(db: OrgRows, org_id: number, id: number): Promise<Job | undefined> {
   const rows = await db.query<Job>(
     org_id,
     `select ${COLUMNS} from job where org_id = $1 and id = $2`,
@@ -82,7 +82,7 @@ export async function insertJob(
 }
 
 /** A waiting job is cancelled at once, a running one is asked to stop. @returns false when it may not be cancelled. */
-export async function requestCancel(db: OrgDb, org_id: number, id: number): Promise<boolean> {
+export async function requestCancel(db: OrgRows, org_id: number, id: number): Promise<boolean> {
   const rows = await db.query(
     org_id,
     `update job set
@@ -96,7 +96,7 @@ export async function requestCancel(db: OrgDb, org_id: number, id: number): Prom
 }
 
 /** Queues a job that waits for review again. @returns false when it does not wait. */
-export async function requestApproval(db: OrgDb, org_id: number, id: number): Promise<boolean> {
+export async function requestApproval(db: OrgRows, org_id: number, id: number): Promise<boolean> {
   const rows = await db.query(
     org_id,
     `update job set state = 'queued', approved = true, error = null

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildApp } from '../app.ts'
-import { readConfig } from '../config.ts'
 import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { finished, sendJob } from '../../test/jobs.ts'
@@ -151,10 +150,8 @@ describe('POST /sdis/jobs', () => {
   })
 
   it('refuses a file above the limit, which the operator sets', async () => {
-    const { db } = await grid()
-    const GRID_DATA_DIR = inject('files')
-    const config = readConfig({ GRID_LOG: 'error', GRID_DATA_DIR, GRID_IMPORT_MAX_MB: '1' })
-    const app = await buildApp(config, db)
+    const { app: usual, db } = await grid()
+    const app = await buildApp({ ...usual.config, GRID_IMPORT_MAX_MB: 1 }, db)
     await app.listen({ port: 0, host: '127.0.0.1' })
     try {
       const { port } = app.server.address() as AddressInfo

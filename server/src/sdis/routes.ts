@@ -5,10 +5,18 @@ import type { FormPart } from '../documents/index.ts'
 import { ApiError } from '../kit/errors.ts'
 import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
+import { once, rowsIn } from '../kit/once.ts'
 import { paging } from '../kit/paging.ts'
 import type { Paging } from '../kit/paging.ts'
 import type { Row } from '../kit/resource.ts'
-import { idempotencyKey, JSON_TYPE, sendPage, sendReplayed } from '../kit/routes.ts'
+import {
+  idempotencyKey,
+  JSON_TYPE,
+  sendAnswered,
+  sendPage,
+  sendReplayed,
+  writeRequest,
+} from '../kit/routes.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import * as docs from './docs.ts'
@@ -57,15 +65,27 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
     )
   })
   listRoutes(app)
-  for (const [method, path, act, route] of [
-    ['POST', '/sdis/jobs/:id/cancel', cancelJob, docs.cancelJob],
-    ['DELETE', '/sdis/jobs/:id', cancelJob, docs.deleteJob],
-    ['POST', '/sdis/jobs/:id/approve', approveJob, docs.approveJob],
-    ['GET', '/sdis/jobs/:id', getJob, docs.getJob],
+  for (const [path, act, route] of [
+    ['/sdis/jobs/:id/cancel', cancelJob, docs.cancelJob],
+    ['/sdis/jobs/:id/approve', approveJob, docs.approveJob],
+  ] as const) {
+    app.post<JobParams>(path, route, async (request, reply) => {
+      const write = writeRequest(request)
+      const id = pathId('job', request.params.id)
+      const answered = await once(app.store, write, async (tx) => {
+        const body = JSON.stringify(jobView(await act(rowsIn(tx), write.org_id, id)))
+        return { status: 200, headers: {}, body }
+      })
+      return sendAnswered(reply, answered)
+    })
+  }
+  for (const [method, act, route] of [
+    ['DELETE', cancelJob, docs.deleteJob],
+    ['GET', getJob, docs.getJob],
   ] as const) {
     app.route<JobParams>({
       method,
-      url: path,
+      url: '/sdis/jobs/:id',
       ...route,
       handler: async (request) =>
         jobView(await act(app.db, request.caller.org_id, pathId('job', request.params.id))),

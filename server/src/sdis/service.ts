@@ -12,7 +12,7 @@ import { startOfDay } from '../kit/query.ts'
 import type { Resource } from '../kit/resource.ts'
 import { findMany } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
-import type { Caller, OrgDb } from '../kit/types.ts'
+import type { Caller, OrgRows } from '../kit/types.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { fixedReferences } from './adapter-checks.ts'
 import { adapterHash, readAdapter } from './adapter.ts'
@@ -184,14 +184,14 @@ function newJob(wanted: JobRequest, org_id: number, caller: Caller, actor_name: 
   }
 }
 
-export async function getJob(db: OrgDb, org_id: number, id: number): Promise<Job> {
+export async function getJob(db: OrgRows, org_id: number, id: number): Promise<Job> {
   const job = await findJob(db, org_id, id)
   if (!job) throw notFound(`Job job_${id}`)
   return job
 }
 
 /** A queued or waiting job is cancelled at once, a running one at its next chunk; what was written stays. */
-export async function cancelJob(db: OrgDb, org_id: number, id: number): Promise<Job> {
+export async function cancelJob(db: OrgRows, org_id: number, id: number): Promise<Job> {
   const done = await requestCancel(db, org_id, id)
   const job = await getJob(db, org_id, id)
   if (!done) throw refusedMove(job.state, 'cancelled')
@@ -199,7 +199,7 @@ export async function cancelJob(db: OrgDb, org_id: number, id: number): Promise<
 }
 
 /** Lets a job go on that waits because too much would end. */
-export async function approveJob(db: OrgDb, org_id: number, id: number): Promise<Job> {
+export async function approveJob(db: OrgRows, org_id: number, id: number): Promise<Job> {
   const done = await requestApproval(db, org_id, id)
   const job = await getJob(db, org_id, id)
   if (!done) throw refusedMove(job.state, 'queued')
