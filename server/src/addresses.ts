@@ -57,6 +57,27 @@ export function isOperatorAddress(address: string): boolean {
   return family !== 0 && !METADATA.check(plain, family === 4 ? 'ipv4' : 'ipv6')
 }
 
+/** An address test that lets public addresses through and those of the networks, but never those of a metadata service. */
+export function allowing(networks: readonly string[]): (address: string) => boolean {
+  const lists = { 4: new BlockList(), 6: new BlockList() }
+  for (const network of networks) {
+    const [address = '', bits] = network.split('/')
+    const family = isIP(address) as 4 | 6
+    lists[family].addSubnet(address, Number(bits), `ipv${family}`)
+  }
+  return (address) => {
+    if (isPublicAddress(address)) return true
+    const plain = withoutZone(address)
+    const family = isIP(plain)
+    if (family === 0 || !isOperatorAddress(plain)) return false
+    // Rules for IPv4 also match the addresses that IPv6 maps them to.
+    return family === 4
+      ? lists[4].check(plain, 'ipv4')
+      : lists[6].check(plain, 'ipv6') ||
+          (MAPPED_V4.check(plain, 'ipv6') && lists[4].check(plain, 'ipv6'))
+  }
+}
+
 /** `fe80::1%eth0` -> `fe80::1`. */
 function withoutZone(address: string): string {
   return address.split('%')[0] as string

@@ -3,10 +3,12 @@ import { createSecretKey, randomBytes } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import Fastify, { LogController } from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import { oauthMetadata } from './apps/oauth-routes.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
 import { eventHooks } from './events/catalogue.ts'
+import { Egress } from './egress.ts'
 import { written } from './events/wake.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
@@ -26,6 +28,7 @@ import type { JsonSchema } from './kit/field.ts'
 import { validate } from './kit/validate.ts'
 import { referenceRoutes } from './reference/routes.ts'
 import { registry } from './resources.ts'
+import { secretsOf } from './secrets.ts'
 import { tags } from './tags.ts'
 import { flushCounts } from './usage/service.ts'
 
@@ -50,6 +53,8 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.decorate('requestLog', log)
   app.decorate('requestCounts', new RequestCounts())
   app.decorate('storage', storageOf(config))
+  app.decorate('secrets', secretsOf(config))
+  app.decorate('egress', new Egress({ allow_networks: config.GRID_WEBHOOK_ALLOW_CIDRS }))
   app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
   app.decorateRequest('caller')
   app.decorateRequest('problem', null)
@@ -70,6 +75,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     { prefix: '/api/v1' },
   )
   health(app)
+  oauthMetadata(app)
   referenceRoutes(app)
   upkeep(app)
   return app
@@ -133,6 +139,7 @@ function upkeep(app: FastifyInstance): void {
     clearInterval(touch)
     // A service that lost its database still stops in order.
     await Promise.allSettled([
+      app.egress.close(),
       requests.flush(),
       flushCounts(app.db),
       keyWatch.flush(),

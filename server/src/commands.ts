@@ -3,6 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import type { ParseArgsConfig } from 'node:util'
 import { auditKey, keyId } from './audit/key.ts'
 import { verifyFile } from './audit/verify-file.ts'
+import { appsIn, moveApp } from './apps/review.ts'
+import { APP_STATUSES } from './apps/apps.ts'
+import type { AppStatus } from './apps/apps.ts'
 import { boot } from './boot.ts'
 import type { Booted } from './boot.ts'
 import { readConfig } from './config.ts'
@@ -25,6 +28,7 @@ import { idDigits, publicId } from './kit/ids.ts'
 import { ALL_SCOPES, isScope } from './kit/scopes.ts'
 import { bareStore } from './organizations/service.ts'
 import { registry } from './resources.ts'
+import { secretsOf } from './secrets.ts'
 import { serve } from './serve.ts'
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -100,6 +104,17 @@ export const commands: Record<string, Command> = {
         print(`${text} is revoked.`)
       }),
   },
+  'apps list': {
+    summary: 'List apps of every organization, or those that stand somewhere.',
+    usage: '[--status submitted]',
+    options: { status: { type: 'string' } },
+    run: async (values) => await withDatabase(async (booted) => await appsList(booted, values)),
+  },
+  'apps review': moveCommand('Take up the review of a submitted app.', 'in_review'),
+  'apps approve': moveCommand('Let the owner of an app publish it.', 'approved'),
+  'apps reject': moveCommand('Send an app back to its owner.', 'rejected'),
+  'apps suspend': moveCommand('Stop an app: its tokens end at once, everywhere.', 'suspended'),
+  'apps restore': moveCommand('Let a suspended app go on.', 'published'),
   seed: {
     summary: 'Write the demo portfolio into an organization that has no property yet.',
     usage: '[--size s|m|l] [--seed 10] [--org org_1]',
@@ -132,6 +147,36 @@ export const commands: Record<string, Command> = {
       return 0
     },
   },
+}
+
+/** A command that moves an app, as the operator may. */
+function moveCommand(summary: string, status: AppStatus): Command {
+  return {
+    summary,
+    usage: 'APP_ID [--reason TEXT]',
+    options: { reason: { type: 'string' } },
+    run: async (values, [text = '']) =>
+      await withDatabase(async ({ db }) => {
+        const id = idDigits('app', text)
+        if (id === null) throw new Error(`an app id looks like app_1042, got '${text}'`)
+        const reason = typeof values['reason'] === 'string' ? values['reason'] : null
+        const secrets = secretsOf(settings())
+        const app = await moveApp({ db, secrets }, id, status, reason)
+        print(`${text} ${app.client_name} is ${app.status}.`)
+      }),
+  }
+}
+
+async function appsList({ db }: Booted, values: Values): Promise<void> {
+  const { status = null } = values
+  if (status !== null && !APP_STATUSES.some((known) => known === status))
+    throw new Error(`--status takes ${APP_STATUSES.join(', ')}, got '${String(status)}'`)
+  for (const app of await appsIn(db, status as AppStatus | null)) {
+    const owner = `${app.organization_name} (org_${app.org_id})`
+    print(
+      `app_${app.id}  ${app.status.padEnd(10)} ${app.visibility.padEnd(7)}  ${app.client_name}, of ${owner}: ${app.scopes.join(' ')}`,
+    )
+  }
 }
 
 function settings(): Config {

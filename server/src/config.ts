@@ -2,6 +2,8 @@
 import { isNetwork } from './kit/networks.ts'
 import { PLANS, SANDBOX } from './kit/plans.ts'
 
+import { isIP } from 'node:net'
+
 interface Setting<T> {
   description: string
   /** Shown in `.env.example`; the value in force when the variable is not set. */
@@ -45,6 +47,25 @@ function oneOf<const V extends string>(...values: V[]): (value: string, name: st
     if (found) return found
     throw new Error(`${name} must be one of ${values.join(', ')}, got '${value}'`)
   }
+}
+
+/** Seconds, separated by commas: at most four delays, so that there are never more than five attempts. */
+function delays(value: string, name: string): readonly number[] {
+  const list = value.split(',').map(Number)
+  if (list.length <= 4 && list.every((s) => s >= 0 && s <= 604_800)) return list
+  throw new Error(`${name} must be one to four delays in seconds, such as 30,300, got '${value}'`)
+}
+
+/** Networks in CIDR notation, separated by commas. */
+function cidrs(value: string, name: string): readonly string[] {
+  const list = value.split(',').filter((part) => part !== '')
+  for (const network of list) {
+    const [address = '', bits = ''] = network.split('/')
+    const max = { 4: 32, 6: 128 }[isIP(address)] ?? -1
+    if (!/^[0-9]{1,3}$/.test(bits) || Number(bits) > max)
+      throw new Error(`${name} must be networks such as 10.1.0.0/16, got '${network}'`)
+  }
+  return list
 }
 
 function setting<T>(description: string, fallback: string, parse: Setting<T>['parse']): Setting<T> {
@@ -157,6 +178,32 @@ export const SETTINGS = {
     '24',
     age(1, 8_760),
   ),
+  GRID_ENV: setting(
+    'development lets webhooks have http addresses.',
+    'production',
+    oneOf('production', 'development'),
+  ),
+  GRID_MASTER_KEY: setting(
+    'Seals the secrets that must be recovered: 32 bytes in base64, or several with the newest first. When empty, master.key in the data directory. Processes that share a database need the same key.',
+    '',
+    optional,
+  ),
+  GRID_WEBHOOK_ALLOW_CIDRS: setting(
+    'Networks that webhooks may reach although they are not public, separated by commas.',
+    '',
+    cidrs,
+  ),
+  GRID_WEBHOOK_RETRY_S: setting(
+    'Seconds before the second to fifth attempt of a delivery, each varied by a fifth.',
+    '30,300,3000,30000',
+    delays,
+  ),
+  GRID_WEBHOOK_RETRY_SANDBOX_S: setting('The same for sandboxes.', '2,10,60,300', delays),
+  GRID_WEBHOOK_TIMEOUT_S: setting(
+    'Longest that one attempt may take, the body of the answer included.',
+    '20',
+    whole(1, 25),
+  ),
   GRID_LOG: setting(
     'What is written to the log: error, warn, info or debug.',
     'info',
@@ -182,6 +229,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   })
   if (problems.length > 0) throw new Error(problems.join('; '))
   return Object.freeze(Object.fromEntries(entries) as Config)
+}
+
+/** The base URL of the API, as others reach it. @param port the one it listens on, where that is not the setting. */
+export function baseUrl(config: Config, port = config.GRID_PORT): string {
+  if (config.GRID_BASE_URL) return config.GRID_BASE_URL
+  const anywhere = config.GRID_HOST === '0.0.0.0' || config.GRID_HOST === '::'
+  const host = anywhere ? '127.0.0.1' : config.GRID_HOST
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}/api/v1`
 }
 
 /** The text of `.env.example`. */

@@ -4,7 +4,7 @@ import type { RequestListener, Server } from 'node:http'
 import { connect as dial } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
-import { isOperatorAddress, isPublicAddress } from './addresses.ts'
+import { allowing, isOperatorAddress, isPublicAddress } from './addresses.ts'
 import { Egress, EgressError } from './egress.ts'
 import type { EgressOptions, EgressRequest } from './egress.ts'
 
@@ -89,6 +89,23 @@ describe('addresses', () => {
   ])('%s may be configured by an operator: %s', (address, allowed) => {
     expect(isOperatorAddress(address)).toBe(allowed)
   })
+})
+
+test.each([
+  ['10.1.2.3', true],
+  ['::ffff:10.1.2.3', true],
+  ['10.2.0.0', false],
+  ['127.0.0.1', false],
+  ['fd12::1', true],
+  ['fd13::1', false],
+  ['169.254.169.254', false],
+  ['::ffff:169.254.169.254', false],
+  ['fd00:ec2::254', false],
+  ['1.1.1.1', true],
+  ['localhost', false],
+])('with some networks allowed, %s may be reached: %s', (address, allowed) => {
+  const networks = ['10.1.0.0/16', 'fd12::/16', '169.254.0.0/16', 'fd00:ec2::/32']
+  expect(allowing(networks)(address)).toBe(allowed)
 })
 
 const open: { close: () => Promise<unknown> }[] = []
@@ -229,6 +246,14 @@ describe('egress', () => {
       'PUT',
       'stored',
     ])
+  })
+
+  test('reaches the networks that the operator lets tenants reach, and no other', async () => {
+    const port = await serve((_, response) => response.end('inside'))
+    const client = egress({ allow_networks: ['127.0.0.1/32'] })
+    const answer = await client.request(`http://127.0.0.1:${port}/`, { method: 'GET' })
+    expect(await answer.body.text()).toBe('inside')
+    expect((await failure(client, `http://127.0.0.2:${port}/`)).kind).toBe('blocked')
   })
 
   test('does not follow redirects', async () => {

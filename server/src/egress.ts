@@ -13,8 +13,9 @@ import type { LookupFunction } from 'node:net'
 import type { Readable } from 'node:stream'
 import { callbackify } from 'node:util'
 import { Agent, buildConnector, request } from 'undici'
-import { isOperatorAddress, isPublicAddress } from './addresses.ts'
+import { allowing, isOperatorAddress } from './addresses.ts'
 
+const DNS_MS = 2_000
 const CONNECT_MS = 5_000
 const HEADERS_MS = 15_000
 /** Longest silence inside an answer's body. */
@@ -31,6 +32,8 @@ export interface EgressOptions {
   connect?: (lookup: LookupFunction) => Connect
   connect_ms?: number
   headers_ms?: number
+  /** Networks the operator lets tenants reach although they are not public. */
+  allow_networks?: readonly string[]
 }
 
 export interface EgressRequest {
@@ -50,7 +53,15 @@ export interface EgressAnswer {
 }
 
 /** Why no answer came. What a tenant is told must not tell `blocked` from `connect`. */
-export type EgressFailure = 'invalid' | 'blocked' | 'dns' | 'connect' | 'tls' | 'timeout' | 'reset'
+export type EgressFailure =
+  | 'invalid'
+  | 'blocked'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'timeout'
+  | 'reset'
+  | 'too_large'
 
 export class EgressError extends Error {
   readonly kind: EgressFailure
@@ -69,7 +80,7 @@ export class Egress {
 
   constructor(options: EgressOptions = {}) {
     this.options = options
-    this.publicOnly = this.agent(isPublicAddress)
+    this.publicOnly = this.agent(allowing(options.allow_networks ?? []))
     this.operators = this.agent(isOperatorAddress)
   }
 
@@ -125,7 +136,8 @@ export class Egress {
   private lookup(allowed: (address: string) => boolean): LookupFunction {
     const resolve = this.options.resolve ?? (async (name) => await lookup(name, { all: true }))
     const filtered = callbackify(async (hostname: string) => {
-      const kept = (await resolve(hostname)).filter(({ address }) => allowed(address))
+      const found = await within(DNS_MS, resolve(hostname), hostname)
+      const kept = found.filter(({ address }) => allowed(address))
       if (kept.length === 0) throw blocked(hostname)
       return kept
     })
@@ -149,6 +161,15 @@ function checkedUrl(address: string | URL): URL {
   return url
 }
 
+/** @throws EgressError `dns` when a name is not resolved in time; the resolver itself cannot be stopped. */
+async function within<T>(ms: number, promise: Promise<T>, host: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new EgressError('dns', `${host} was not resolved`)), ms)
+  })
+  return await Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
 function blocked(host: string): EgressError {
   return new EgressError('blocked', `${host} has no address that may be connected to`)
 }
@@ -161,6 +182,7 @@ function asEgressError(error: unknown, { host }: URL): EgressError {
 
 function kindOf({ name, code = '' }: NodeJS.ErrnoException): EgressFailure {
   if (/^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$|^ETIMEDOUT$/.test(code)) return 'timeout'
+  if (/HEADERS?_OVERFLOW/.test(code)) return 'too_large'
   if (name === 'AbortError' || name === 'TimeoutError') return 'timeout'
   if (/^(ENOTFOUND|EAI_AGAIN|ENODATA)$/.test(code)) return 'dns'
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES)$/.test(code)) return 'connect'

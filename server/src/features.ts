@@ -1,6 +1,8 @@
 /** The product as a list: every feature that serves endpoints below the base URL. */
 import type { FastifyInstance } from 'fastify'
 import { auditRoutes } from './audit/routes.ts'
+import { oauthRoutes } from './apps/oauth-routes.ts'
+import { appRoutes } from './apps/routes.ts'
 import { buildingRollup } from './buildings/rollups.ts'
 import { buildingRoutes } from './buildings/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
@@ -24,6 +26,7 @@ import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 import { workOrderRollup } from './work-orders/rollups.ts'
 import { workOrderRoutes } from './work-orders/routes.ts'
 
@@ -42,6 +45,9 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   eventRoutes,
   sdisRoutes,
   requestLogRoutes,
+  appRoutes,
+  oauthRoutes,
+  webhookRoutes,
   keyRoutes,
   planRoutes,
   auditRoutes,

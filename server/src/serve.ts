@@ -3,10 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import { boot } from './boot.ts'
 import type { Booted } from './boot.ts'
+import { baseUrl } from './config.ts'
 import type { Config } from './config.ts'
 import { firstStart, keysPath } from './first-start.ts'
 import { startOps } from './ops.ts'
 import { startWork } from './queue/work.ts'
+import { secretsOf } from './secrets.ts'
+import { requireMasterKeys } from './webhooks/service.ts'
 
 /** How long running requests may take to finish once the service is told to stop. */
 const DRAIN_MS = 20_000
@@ -24,7 +27,8 @@ export async function serve(
   let stopWork: (() => Promise<void>) | null = null
   let ops: { close: () => Promise<void> } | null = null
   try {
-    const base_url = config.GRID_BASE_URL ?? `http://${config.GRID_HOST}:${config.GRID_PORT}/api/v1`
+    const base_url = baseUrl(config)
+    await requireMasterKeys(booted.db, secretsOf(config))
     const keys = await firstStart(config, booted.db, booted.data_dir, base_url)
     if (keys) print(`first start: wrote ${keysPath(booted.data_dir)}`)
     if (roles.work)

@@ -37,6 +37,10 @@ export const tags: readonly Tag[] = [
     description: 'Load workbooks and CSV files through an adapter document.',
   },
   {
+    name: 'webhooks',
+    description: 'Be told of events by HTTP: signed, retried, replayed.',
+  },
+  {
     name: 'api-keys',
     description:
       'Keys of the organization: what each may do, from where, for which properties and how long.',
@@ -52,4 +56,11 @@ export const tags: readonly Tag[] = [
       'Who did what: a log that shows when it was tampered with, to read, verify and export.',
   },
   { name: 'usage', description: 'What the organization used, and what its plan allows.' },
+    name: 'apps',
+    description: 'Register apps, install those of others, and end what they may do.',
+  },
+  {
+    name: 'oauth',
+    description: 'How an app gets tokens for an organization that consented: OAuth 2.1.',
+  },
 ]

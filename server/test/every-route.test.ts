@@ -5,6 +5,7 @@ import { Db } from '../src/db/db.ts'
 import { ALL_SCOPES } from '../src/kit/scopes.ts'
 import type { Scope } from '../src/kit/scopes.ts'
 import { encodeCursor, queryHash } from '../src/kit/page.ts'
+import { installedApp } from './apps.ts'
 import { clientWith, grid, newClient, newOrganization, owner } from './grid.ts'
 import type { Answer, TestClient } from './grid.ts'
 import { exampleBody, faultsOf, idWith, operations, pathOf } from './openapi.ts'
@@ -13,6 +14,11 @@ import { portfolio, samples } from './samples.ts'
 
 const [own, foreign] = await Promise.all([newOrganization(), newOrganization()])
 const [ids, foreignIds] = await Promise.all([portfolio(own), portfolio(foreign)])
+for (const [client, known] of [
+  [own, ids],
+  [foreign, foreignIds],
+] as const)
+  Object.assign(known, await installedApp(client))
 const nobody = clientWith('', 0)
 
 // A document made without HTTP has no file yet, and so no content to read.

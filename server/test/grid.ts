@@ -1,4 +1,5 @@
 /** What tests talk to: the real app on a real port, organizations of their own, and a client per key. */
+import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Client } from 'pg'
@@ -6,6 +7,7 @@ import { inject } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { Db } from '../src/db/db.ts'
+import { migrate } from '../src/db/migrate.ts'
 import { createKey } from '../src/keys/service.ts'
 import { publicId } from '../src/kit/ids.ts'
 import { ALL_SCOPES } from '../src/kit/scopes.ts'
@@ -20,6 +22,21 @@ export interface Grid {
 }
 
 let running: Promise<Grid> | null = null
+let database = 'postgres'
+
+/**
+ * Gives the tests of this file a database of their own, for work that takes what is due of every organization. Call it
+ * before anything else.
+ */
+export async function ownDatabase(): Promise<void> {
+  const { host, port, owner: user } = inject('database')
+  const name = `own_${randomBytes(6).toString('hex')}`
+  const client = await owner()
+  await client.query(`create database ${name}`)
+  await client.end()
+  await migrate({ host, port, user, database: name }, { name: 'grid', password: null })
+  database = name
+}
 
 /** The app of this worker, started on first use. Its files are in a folder of the test run. */
 export async function grid(): Promise<Grid> {
@@ -30,11 +47,16 @@ export async function grid(): Promise<Grid> {
 async function start(): Promise<Grid> {
   const { host, port, app: user } = inject('database')
   const db = new Db(
-    { host, port, user, database: 'postgres', options: '-c TimeZone=UTC' },
+    { host, port, user, database, options: '-c TimeZone=UTC' },
     { pipelined: 2, pooled: 6 },
   )
   const GRID_DATA_DIR = inject('files')
-  const config = readConfig({ GRID_LOG: 'error', GRID_DATA_DIR, GRID_LIMIT_ENTERPRISE: '1000000' })
+  const config = readConfig({
+    GRID_LOG: 'error',
+    GRID_DATA_DIR,
+    GRID_LIMIT_ENTERPRISE: '1000000',
+    GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32',
+  })
   const app = await buildApp(config, db)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api/v1`
@@ -44,7 +66,7 @@ async function start(): Promise<Grid> {
 /** A connection that sees everything, for looking behind the API. Close it after use. */
 export async function owner(): Promise<Client> {
   const { host, port, owner: user } = inject('database')
-  const client = new Client({ host, port, user, database: 'postgres' })
+  const client = new Client({ host, port, user, database })
   await client.connect()
   return client
 }

@@ -36,6 +36,15 @@ export const ORG_TABLES = [
   'job_error',
   'agenda',
   'agenda_scan',
+  'app_installation',
+  'webhook',
+  'webhook_health',
+  'delivery',
+  'delivery_log',
+  'delivery_body',
+  'replay',
+  'inbox',
+  'inbox_request',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -49,11 +58,15 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
   api_key: 'found by its hash before the organization of a request is known',
   quota: 'counted by every process for keys and organizations alike, and not kept',
   job: 'claimed by any worker, whatever the organization',
+  app_registration: 'found by its client id, whichever organization installs it',
+  app_grant: 'found by its hash before the organization of a client is known',
 }
 
 /** Indexes of organizations' tables that do not begin with `org_id`, each with the reason. */
 export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   organization_parent_idx: 'finds the sandboxes and children of an organization',
+  app_installation_app_idx: 'finds where an app is installed',
+  inbox_token_idx: 'finds the inbox of a request that has no key',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
 
@@ -92,5 +105,24 @@ export const DEFINER_FUNCTIONS: Readonly<
     owner: 'system',
     why: 'knows what webhooks of every organization still need',
   },
+  find_app: { owner: 'system', why: 'finds an app that another organization registered' },
+  hold_app: { owner: 'system', why: 'the same, unchanged until the transaction ends' },
+  apps_in: { owner: 'system', why: 'lists apps of every organization for the operator' },
+  installations_of_app: { owner: 'system', why: 'finds who is told that an app was suspended' },
+  revoke_app_tokens: { owner: 'system', why: 'ends the tokens of an app wherever it is installed' },
+  find_grant: {
+    owner: 'system',
+    why: 'finds a code or refresh token before its organization is known',
+  },
+  find_token: { owner: 'system', why: 'finds an access token before its organization is known' },
+  forget_tokens: { owner: 'system', why: 'deletes what ended in every organization' },
+  fan_out: { owner: 'system', why: 'makes deliveries for the webhooks of every organization' },
+  claim_deliveries: { owner: 'system', why: 'hands a worker due deliveries of any organization' },
+  complete_deliveries: { owner: 'system', why: 'writes a batch of results of all organizations' },
+  recover_deliveries: { owner: 'system', why: 'takes deliveries back from workers that are gone' },
+  failing_webhooks: { owner: 'system', why: 'finds webhooks of any organization that fail' },
+  open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
+  find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
+  secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

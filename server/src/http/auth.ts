@@ -21,10 +21,14 @@ export const KEY_PATTERN = /^grid_(live|sbx)_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/
 const CACHE_MS = 750
 const CACHE_MAX = 10_000
 
-/** A new key: 256 bits in base62 and a checksum that is verified before anything is looked up. */
 export function newKey(environment: 'production' | 'sandbox'): string {
+  return newSecret(environment === 'sandbox' ? 'grid_sbx_' : 'grid_live_')
+}
+
+/** A new secret: 256 bits in base62 and a checksum that is verified before anything is looked up. */
+export function newSecret(prefix: string): string {
   const secret = Array.from({ length: 43 }, () => ALPHABET[randomInt(62)]).join('')
-  const text = `grid_${environment === 'sandbox' ? 'sbx' : 'live'}_${secret}`
+  const text = prefix + secret
   return text + checksum(text)
 }
 
@@ -187,6 +191,7 @@ interface KeyRow {
   revoked_at: string | null
   allowed_ips: string[] | null
   property_ids: number[] | null
+  installation_id: number | null
   plan: string
   environment: 'production' | 'sandbox'
   currency: string
@@ -281,7 +286,12 @@ function isApi(url: string): boolean {
 function headerKey(request: FastifyRequest): string {
   const key = request.headers['x-api-key']
   if (typeof key === 'string' && key !== '') return key
-  throw new ApiError('missing_key', 'Send your API key in the header X-API-Key.')
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (bearer) return bearer
+  throw new ApiError(
+    'missing_key',
+    'Send your API key in the header X-API-Key, or a token as Authorization: Bearer.',
+  )
 }
 
 /** @throws 403 naming the scope or the plan that is missing. */

@@ -52,6 +52,7 @@ export function sendProblem(
   error: ApiError,
 ): FastifyReply {
   request.problem = error.code
+  if (error.status === 401) reply.header('www-authenticate', 'Bearer')
   const { retry_after_s } = error.extra
   if (typeof retry_after_s === 'number') reply.header('retry-after', String(retry_after_s))
   const body = {

@@ -55,7 +55,9 @@ export function limits(app: FastifyInstance, limiter: Limiter): void {
     const name = caller.environment === 'sandbox' ? 'sandbox' : caller.plan
     let plan = plans.get(name)
     if (!plan) plans.set(name, (plan = limitsOf(app.config, caller)))
-    const key = { name: plan.policy, quota: plan.per_key, subject: caller.key_id }
+    // Tokens of an app are as many as it asks for; together they are one key.
+    const subject = caller.installation_id ?? caller.key_id
+    const key = { name: plan.policy, quota: plan.per_key, subject }
     const organization = {
       name: `${plan.policy}_organization`,
       quota: plan.per_organization,

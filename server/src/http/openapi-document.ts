@@ -65,7 +65,7 @@ export function documentOf(
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/api/v1', description: 'This host' }],
-    security: [{ apiKey: [] }],
+    security: [{ apiKey: [] }, { bearer: [] }],
     tags: [
       ...tags.filter(({ name }) => used.has(name)),
       ...[...used].filter((name) => !known.has(name)).map((name) => ({ name })),
@@ -87,6 +87,11 @@ export function documentOf(
           in: 'header',
           name: 'X-API-Key',
           description: 'grid_live_... or grid_sbx_...',
+        },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token of an app, or any key.',
         },
       },
     },
@@ -154,9 +159,10 @@ function operation(
     ...(body
       ? { requestBody: { required: true, content: bodies(body, schemas, method === 'PATCH') } }
       : {}),
+    // What a route says of a status itself stands before the problem others answer with.
     responses: Object.fromEntries([
-      ...answers.map(([status, answer]) => [status, success(status, answer, schemas)]),
       ...statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
+      ...answers.map(([status, answer]) => [status, success(status, answer, schemas)]),
     ]) as JsonSchema,
   }
 }

@@ -1,3 +1,5 @@
+import type { Egress } from '../egress.ts'
+import type { Secrets } from '../secrets.ts'
 import type { Keys } from './auth.ts'
 import type { Limiter } from './limiter.ts'
 import type { Documented } from './openapi-document.ts'
@@ -15,6 +17,8 @@ declare module 'fastify' {
     db: Db
     store: Store
     keys: Keys
+    secrets: Secrets
+    egress: Egress
     limiter: Limiter
     routes: Documented[]
     requestLog: RequestLog

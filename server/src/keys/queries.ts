@@ -13,24 +13,25 @@ export async function keysAfter(
 ): Promise<ApiKey[]> {
   return await db.query<ApiKey>(
     org_id,
-    `select ${COLUMNS} from api_key where org_id = $1 and id > $2 order by id limit $3`,
+    `select ${COLUMNS} from api_key where org_id = $1 and kind = 'key' and id > $2 order by id limit $3`,
     [org_id, after, limit],
   )
 }
 
 export async function findKey(db: OrgDb, org_id: number, id: number): Promise<ApiKey | undefined> {
   return (
-    await db.query<ApiKey>(org_id, `select ${COLUMNS} from api_key where org_id = $1 and id = $2`, [
+    await db.query<ApiKey>(
       org_id,
-      id,
-    ])
+      `select ${COLUMNS} from api_key where org_id = $1 and kind = 'key' and id = $2`,
+      [org_id, id],
+    )
   )[0]
 }
 
 /** The key, for a change in this transaction. */
 export async function lockKey(tx: Tx, org_id: number, id: number): Promise<ApiKey | undefined> {
   const rows = await tx.query<ApiKey>(
-    `select ${COLUMNS} from api_key where org_id = $1 and id = $2 for update`,
+    `select ${COLUMNS} from api_key where org_id = $1 and kind = 'key' and id = $2 for update`,
     [org_id, id],
   )
   return rows[0]

@@ -27,7 +27,9 @@ export const SCOPES = {
   'read:logs': 'Read the request log.',
   'read:audit': 'Read the audit log.',
   'read:usage': 'Read usage.',
-  'admin:keys': 'Create, change and revoke API keys.',
+  'read:apps': 'See apps of the organization and what is installed in it.',
+  'write:apps': 'Register and change apps of the organization.',
+  'admin:keys': 'Create, change and revoke API keys; install and uninstall apps.',
 } as const
 
 export type Scope = keyof typeof SCOPES

@@ -11,6 +11,8 @@ export interface Caller {
   property_ids: readonly number[] | null
   /** Networks that the key may be used from; null is anywhere. */
   allowed_ips: readonly string[] | null
+  /** The installation of an app that holds the key; null for a key of the organization. */
+  installation_id: number | null
   /** When the key ends, epoch milliseconds; null is never. */
   expires_at: number | null
   plan: string
@@ -22,7 +24,7 @@ export interface Caller {
 
 /** Who a write is done for: stands in the transaction row, so every fact can be traced to it. */
 export interface Actor {
-  type: 'api_key' | 'job' | 'system'
+  type: 'api_key' | 'job' | 'app' | 'system'
   id: string | null
   name: string
   request_id: string | null

@@ -12,6 +12,7 @@ import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
 import { flushCounts } from '../usage/service.ts'
 import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
+import { webhookWork } from '../webhooks/work.ts'
 
 /**
  * One step of a loop.
@@ -35,9 +36,11 @@ export function startWork(
 ): () => Promise<void> {
   const storage = storageOf(config)
   const key = auditKey({ ...config, GRID_DATA_DIR: data_dir })
+  const webhooks = webhookWork(config, db, log)
   const thread = new JobThread({ database: db.config, data_dir })
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
+    ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
@@ -55,6 +58,10 @@ export function startWork(
       await db.flyControl('select app.forget_quotas()', [])
       return 10 * 60 * 1_000
     }),
+    loop('tokens', log, async () => {
+      await forgetTokens(db)
+      return 60 * 60 * 1_000
+    }),
     loop('uploads', log, async () => {
       await sweepOrphans(storage, db)
       await sweepImports(db, data_dir)
@@ -63,6 +70,7 @@ export function startWork(
   ]
   return async () => {
     await Promise.all(loops.map(async (stop) => await stop()))
+    await webhooks.end()
     await thread.end()
     await flushCounts(db)
     await storage.close()
@@ -101,7 +109,7 @@ export function loop(
  * Places what has committed. While there is something, pauses gather more for the next statement; otherwise a request's
  * write is placed at once, and one of another process when it is looked for.
  */
-async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
+export async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
   const seen = written.count
   if ((await placeTransactions(db)) > 0) {
     placed.wake()
@@ -115,4 +123,9 @@ async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
 export async function placeTransactions(db: Db): Promise<number> {
   const rows = await db.flyControl('select app.place_transactions(10000)', [])
   return Number(rows[0]?.[0]?.toString() ?? 0)
+}
+
+/** Codes and tokens of apps that ended are deleted after a while. */
+async function forgetTokens(db: Db): Promise<void> {
+  await db.flyControl('select app.forget_tokens()', [])
 }

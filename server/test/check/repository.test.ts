@@ -13,8 +13,6 @@ const RESERVED: readonly string[] = [
   'read:intelligence',
   'run:assistant',
   'run:agents',
-  'read:webhooks',
-  'write:webhooks',
 ]
 
 /** Lines of code a file may have; longer ones hold more than one thing. */

@@ -1,0 +1,552 @@
+-- Webhooks: who hears of which events, the deliveries under way, and what became of them.
+
+create sequence app.delivery_seq as bigint start 1001;
+grant usage, select on sequence app.delivery_seq to grid_app, grid_system;
+
+create table webhook (
+  org_id bigint not null,
+  id bigint not null,
+  url text not null,
+  description text,
+  events text[] not null,
+  -- The same patterns, for `like`.
+  types text[] not null,
+  state text not null,
+  -- Why it is suspended.
+  reason text,
+  payload text not null,
+  ordering text not null,
+  coalesce_seconds integer not null,
+  -- Only events of these properties and of what belongs to them; null for all.
+  property_ids bigint[],
+  max_concurrency integer not null,
+  -- Deliveries a second; null for as many as there are.
+  rate integer,
+  redrive_on_recovery boolean not null,
+  schema_version text not null,
+  -- Newest first: sealed text, last characters, when made and when it ends.
+  secrets jsonb not null,
+  -- The receiver on this host that the URL is that of.
+  inbox_id bigint,
+  -- Number of the last event of the feed that deliveries were made for.
+  position bigint not null,
+  version integer not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null,
+  constraint webhook_pkey primary key (org_id, id),
+  constraint webhook_state check (state in ('active', 'paused', 'suspended'))
+) with (fillfactor = 70);
+
+-- How deliveries to a webhook fare; written with every batch, so apart from what its owner changes.
+create table webhook_health (
+  org_id bigint not null,
+  webhook_id bigint not null,
+  last_success_at timestamptz,
+  last_failure_at timestamptz,
+  -- Attempts that failed, and deliveries that were given up, since the last success.
+  failures integer not null default 0,
+  exhausted integer not null default 0,
+  failing_since timestamptz,
+  -- Hours of failing that its owner has been told of.
+  warned_hours integer not null default 0,
+  -- open: nothing is sent before open_until, then one attempt that tells how it goes on.
+  circuit text not null default 'closed',
+  open_until timestamptz,
+  open_s integer not null default 30,
+  window_start timestamptz,
+  window_total integer not null default 0,
+  window_failed integer not null default 0,
+  -- Attempts at once while it recovers; null for as many as it allows.
+  pace integer,
+  -- Up to when its rate has been used.
+  rate_at timestamptz,
+  constraint webhook_health_pkey primary key (org_id, webhook_id)
+) with (fillfactor = 50);
+
+-- Deliveries that have not ended. Small, whatever was delivered before.
+create table delivery (
+  org_id bigint not null,
+  webhook_id bigint not null,
+  id bigint not null,
+  -- The event: its transaction and its place in it.
+  tx_id bigint not null,
+  n integer not null,
+  type text not null,
+  object_id bigint not null,
+  created_at timestamptz not null,
+  state text not null,
+  trigger text not null,
+  replay_id bigint,
+  -- Attempts made, and what came of each.
+  attempt integer not null default 0,
+  attempts jsonb not null default '[]',
+  next_at timestamptz not null,
+  -- Deliveries with the same key go one after the other; null for any order.
+  ordering_key bigint,
+  -- Events of the object that this delivery stands for.
+  coalesced integer not null default 1,
+  lease_id bigint,
+  locked_until timestamptz,
+  -- How often a worker that had it did not come back.
+  lost integer not null default 0,
+  constraint delivery_pkey primary key (org_id, webhook_id, id),
+  constraint delivery_attempt check (attempt between 0 and 5),
+  constraint delivery_state check (state in ('pending', 'in_flight', 'held'))
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+create index delivery_due_idx on delivery (org_id, webhook_id, next_at, id) where state = 'pending';
+create index delivery_flight_idx on delivery (org_id, webhook_id) where state = 'in_flight';
+create index delivery_order_idx on delivery (org_id, webhook_id, ordering_key, id) where ordering_key is not null;
+create index delivery_replay_idx on delivery (org_id, replay_id) where replay_id is not null;
+
+-- Deliveries that have ended, kept by the day on which they did.
+create table delivery_log (
+  org_id bigint not null,
+  webhook_id bigint not null,
+  id bigint not null,
+  at timestamptz not null,
+  tx_id bigint,
+  n integer,
+  type text not null,
+  object_id bigint not null,
+  created_at timestamptz not null,
+  state text not null,
+  -- Why it did not succeed.
+  reason text,
+  trigger text not null,
+  replay_id bigint,
+  attempt integer not null,
+  attempts jsonb not null,
+  coalesced integer not null,
+  constraint delivery_log_pkey primary key (org_id, webhook_id, id, at),
+  constraint delivery_log_attempt check (attempt between 0 and 5),
+  constraint delivery_log_state check (state in ('succeeded', 'failed', 'cancelled', 'expired'))
+) partition by range (at);
+create index delivery_log_replay_idx on delivery_log (org_id, replay_id) where replay_id is not null;
+-- Finds events that a replay has delivered.
+create index delivery_log_again_idx on delivery_log (org_id, tx_id, n) where trigger = 'replay';
+
+-- What receivers answered: headers and the head of the body, of answers that had one or were no success.
+create table delivery_body (
+  org_id bigint not null,
+  delivery_id bigint not null,
+  attempt integer not null,
+  at timestamptz not null,
+  headers jsonb not null,
+  body text not null,
+  base64 boolean not null,
+  constraint delivery_body_pkey primary key (org_id, delivery_id, attempt, at)
+) partition by range (at);
+
+create table replay (
+  org_id bigint not null,
+  id bigint not null,
+  webhook_id bigint not null,
+  state text not null,
+  -- What is replayed, as it was asked for.
+  request jsonb not null,
+  -- How far it is: the number of an event, or the id of a delivery.
+  position bigint not null,
+  total integer not null,
+  queued integer not null default 0,
+  created_at timestamptz not null,
+  finished_at timestamptz,
+  constraint replay_pkey primary key (org_id, id),
+  constraint replay_state check (state in ('running', 'completed', 'cancelled'))
+);
+create index replay_open_idx on replay (org_id, id) where state = 'running';
+
+create table inbox (
+  org_id bigint not null,
+  id bigint not null,
+  token text not null,
+  status smallint not null,
+  created_at timestamptz not null,
+  constraint inbox_pkey primary key (org_id, id)
+);
+create index inbox_token_idx on inbox (token);
+
+create table inbox_request (
+  org_id bigint not null,
+  inbox_id bigint not null,
+  id bigint not null,
+  at timestamptz not null,
+  headers jsonb not null,
+  body text not null,
+  base64 boolean not null,
+  -- The webhook whose secret made the signature, and the last characters of that secret; null when none did.
+  webhook_id bigint,
+  secret_hint text,
+  constraint inbox_request_pkey primary key (org_id, inbox_id, id)
+);
+
+do $$
+declare name text;
+begin
+  foreach name in array array['webhook', 'webhook_health', 'delivery', 'delivery_log', 'delivery_body', 'replay', 'inbox', 'inbox_request'] loop
+    execute format('alter table %I enable row level security', name);
+    execute format('alter table %I force row level security', name);
+    execute format('create policy %I on %I to grid_app using (org_id = app.org())', name || '_org', name);
+    execute format('create policy %I on %I to grid_system using (true)', name || '_system', name);
+  end loop;
+end $$;
+grant select, insert, update, delete on webhook, webhook_health, delivery, replay, inbox, inbox_request to grid_app;
+grant select, insert on delivery_log, delivery_body to grid_app;
+grant select, update on webhook, webhook_health to grid_system;
+grant select, insert, update, delete on delivery to grid_system;
+grant select, insert on delivery_log, delivery_body to grid_system;
+grant select on replay, inbox to grid_system;
+grant select on event, building, floor, space, lease, work_order, organization to grid_system;
+create policy event_system on event to grid_system using (true);
+do $$
+declare name text;
+begin
+  foreach name in array array['building', 'floor', 'space', 'lease', 'work_order'] loop
+    execute format('create policy %I on %I to grid_system using (true)', name || '_system', name);
+  end loop;
+end $$;
+
+-- The property an object belongs to; null when it belongs to none.
+create function app.property_of(org bigint, kind text, object bigint)
+  returns bigint language sql stable set search_path = public, pg_temp
+  as $$
+    select case kind
+      when 'property' then object
+      when 'building' then (select b.property_id from building b where b.org_id = org and b.id = object)
+      when 'floor' then (select b.property_id from floor f join building b on b.org_id = org and b.id = f.building_id
+        where f.org_id = org and f.id = object)
+      when 'space' then (select b.property_id from space s join building b on b.org_id = org and b.id = s.building_id
+        where s.org_id = org and s.id = object)
+      when 'lease' then (select l.property_id from lease l where l.org_id = org and l.id = object)
+      when 'work_order' then (select w.property_id from work_order w where w.org_id = org and w.id = object)
+    end
+  $$;
+
+-- Makes deliveries of the next events of every webhook that is behind the feed, and moves the webhooks on: both or
+-- neither, so nothing is lost or made twice. One caller at a time.
+create function app.fan_out(most integer)
+  returns integer language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare made integer;
+  begin
+    if not pg_try_advisory_xact_lock(7016, 4) then return 0; end if;
+    with heads as materialized (
+      select o.org_id, h.head from (select distinct w.org_id from webhook w) o
+      cross join lateral (
+        select t.first_seq + t.events - 1 as head from tx t where t.org_id = o.org_id and t.first_seq is not null
+        order by t.first_seq desc, t.events desc limit 1) h
+    ), behind as materialized (
+      select w.*, h.head from webhook w join heads h on h.org_id = w.org_id where w.position < h.head
+      order by w.org_id, w.id limit 500 for no key update of w
+    ), share as (
+      select greatest(20, most / greatest(1, count(*)))::integer as events from behind
+    ), next as materialized (
+      select b.org_id, b.id as webhook_id, e.seq, e.tx_id, e.n, e.type, e.object_id,
+        e.type like any (b.types) and not (e.object_type = 'webhook' and e.object_id = b.id)
+          and (b.property_ids is null or app.property_of(b.org_id, e.object_type, e.object_id) = any (b.property_ids)) as wanted,
+        case b.state when 'active' then 'pending' else 'held' end as state, b.coalesce_seconds,
+        case b.ordering when 'resource' then e.object_id end as ordering_key
+      from behind b cross join share s cross join lateral (
+        select t.first_seq + v.n as seq, v.tx_id, v.n, v.type, v.object_type, v.object_id
+        from tx t join event v on v.org_id = t.org_id and v.tx_id = t.tx_id and v.at = t.at
+        where t.org_id = b.org_id
+          and t.first_seq >= coalesce((select max(x.first_seq) from tx x where x.org_id = b.org_id and x.first_seq <= b.position), 0)
+          and t.first_seq + v.n > b.position
+        order by t.first_seq, v.n limit s.events) e
+    ), added as (
+      insert into delivery (org_id, webhook_id, id, tx_id, n, type, object_id, created_at, state, trigger, next_at, ordering_key)
+      select o.org_id, o.webhook_id, nextval('app.delivery_seq'), o.tx_id, o.n, o.type, o.object_id, now(), o.state, 'event',
+        now() + make_interval(secs => o.coalesce_seconds), o.ordering_key
+      from (select * from next x where x.wanted order by x.org_id, x.webhook_id, x.seq) o
+      returning 1
+    ), moved as (
+      update webhook w set position = m.seq
+      from (select x.org_id, x.webhook_id, max(x.seq) as seq from next x group by 1, 2) m
+      where w.org_id = m.org_id and w.id = m.webhook_id
+    )
+    select count(*) into made from added;
+    if made > 0 then perform app.coalesce_deliveries(); end if;
+    return made;
+  end $$;
+
+-- Of waiting updates of one object, the last stands for all, at the time the first was due.
+create function app.coalesce_deliveries()
+  returns void language sql set search_path = public, pg_temp
+  as $$
+    with waiting as materialized (
+      select d.org_id, d.webhook_id, d.id, d.coalesced, row_number() over each as place,
+        sum(d.coalesced) over whole as total, min(d.next_at) over whole as due
+      from webhook w join delivery d on d.org_id = w.org_id and d.webhook_id = w.id
+      where w.coalesce_seconds > 0 and d.state in ('pending', 'held') and d.attempt = 0 and d.trigger = 'event' and d.type like '%.updated'
+      window whole as (partition by d.org_id, d.webhook_id, d.object_id, d.type, d.state),
+        each as (partition by d.org_id, d.webhook_id, d.object_id, d.type, d.state order by d.id desc)
+    ), dropped as (
+      delete from delivery d using waiting w
+      where w.place > 1 and d.org_id = w.org_id and d.webhook_id = w.webhook_id and d.id = w.id
+    )
+    update delivery d set coalesced = w.total, next_at = w.due from waiting w
+    where w.place = 1 and w.total > w.coalesced and d.org_id = w.org_id and d.webhook_id = w.webhook_id and d.id = w.id
+  $$;
+
+-- Hands due deliveries to a worker: of each webhook as many as it may take, for a minute. A webhook that others also
+-- want deliveries from is passed by when it allows no more at once; an open circuit lets one attempt through.
+-- lanes: how many deliveries the worker takes of webhooks it already has some of.
+create function app.claim_deliveries(most integer, lease bigint, lanes json)
+  returns json language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare answer json;
+  begin
+    with flying as materialized (
+      select d.org_id, d.webhook_id, count(*)::integer as n from delivery d where d.state = 'in_flight' group by 1, 2
+    ), ready as materialized (
+      select w.org_id, w.id, w.rate, least(
+          case when h.circuit = 'open' then 1 - coalesce(f.n, 0)
+            when h.pace is not null then h.pace - coalesce(f.n, 0)
+            else most end,
+          coalesce(l.room, w.max_concurrency),
+          case when w.rate is null then most
+            else floor(w.rate * extract(epoch from now() - greatest(coalesce(h.rate_at, '-infinity'), now() - interval '1 second'))) end
+        )::integer as room
+      from webhook w
+      join webhook_health h on h.org_id = w.org_id and h.webhook_id = w.id
+      left join flying f on f.org_id = w.org_id and f.webhook_id = w.id
+      left join json_to_recordset(lanes) as l(org_id bigint, webhook_id bigint, room integer)
+        on l.org_id = w.org_id and l.webhook_id = w.id
+      where w.state = 'active' and (h.circuit = 'closed' or h.open_until <= now())
+      order by random()
+    ), taken as (
+      select d.org_id, d.webhook_id, d.id from ready r cross join lateral (
+        select p.org_id, p.webhook_id, p.id from delivery p
+        where p.org_id = r.org_id and p.webhook_id = r.id and p.state = 'pending' and p.next_at <= now()
+          and (p.ordering_key is null or not exists (
+            select from delivery o where o.org_id = p.org_id and o.webhook_id = p.webhook_id
+              and o.ordering_key = p.ordering_key and o.id < p.id))
+        order by p.next_at, p.id limit greatest(r.room, 0) for update skip locked) d
+      where r.room > 0 limit most
+    ), claimed as (
+      update delivery d set state = 'in_flight', lease_id = lease, locked_until = now() + interval '60 seconds'
+      from taken t where d.org_id = t.org_id and d.webhook_id = t.webhook_id and d.id = t.id
+      returning d.org_id, d.webhook_id, d.id, d.tx_id, d.n, d.type, d.trigger, d.attempt, d.coalesced
+    ), used as (
+      update webhook_health h set rate_at = greatest(coalesce(h.rate_at, '-infinity'), now() - interval '1 second')
+        + make_interval(secs => c.n::double precision / r.rate)
+      from (select x.org_id, x.webhook_id, count(*) as n from claimed x group by 1, 2) c
+      join ready r on r.org_id = c.org_id and r.id = c.webhook_id and r.rate is not null
+      where h.org_id = c.org_id and h.webhook_id = c.webhook_id
+    )
+    select json_build_object(
+      'deliveries', coalesce((select json_agg(c order by c.id) from claimed c), '[]'),
+      'events', coalesce((select json_agg(json_build_object('org_id', v.org_id, 'seq', t.first_seq + v.n, 'tx_id', v.tx_id, 'n', v.n,
+          'at', v.at, 'type', v.type, 'object_type', v.object_type, 'object_id', v.object_id, 'operation', v.operation,
+          'version', v.version, 'changed', v.changed, 'previous', v.previous, 'body', v.body, 'actor_type', t.actor_type,
+          'actor_id', t.actor_id, 'actor_name', t.actor_name, 'request_id', t.request_id, 'job_id', t.job_id,
+          'environment', g.environment))
+        from (select distinct c.org_id, c.tx_id, c.n from claimed c) e
+        join tx t on t.org_id = e.org_id and t.tx_id = e.tx_id
+        join event v on v.org_id = e.org_id and v.tx_id = e.tx_id and v.n = e.n and v.at = t.at
+        join organization g on g.org_id = e.org_id and g.id = e.org_id), '[]'),
+      'webhooks', coalesce((select json_agg(json_build_object('org_id', w.org_id, 'id', w.id, 'url', w.url, 'payload', w.payload,
+          'max_concurrency', w.max_concurrency, 'secrets', w.secrets, 'inbox_id', w.inbox_id, 'coalesce_seconds', w.coalesce_seconds))
+        from (select distinct c.org_id, c.webhook_id from claimed c) e
+        join webhook w on w.org_id = e.org_id and w.id = e.webhook_id), '[]'))
+    into answer;
+    return answer;
+  end $$;
+
+-- Writes what became of deliveries, each only if it is still held by the lease it was claimed with.
+-- results: outcome is succeeded, failed or cancelled, which end it; retry; or released, which uses no attempt.
+-- Returns the webhooks whose circuit changed, with the time since when they had failed.
+create function app.complete_deliveries(results json)
+  returns json language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare answer json;
+  begin
+    perform from webhook_health h
+    where (h.org_id, h.webhook_id) in (
+      select r.org_id, r.webhook_id from json_to_recordset(results) as r(org_id bigint, webhook_id bigint))
+    order by h.org_id, h.webhook_id for no key update;
+    with r as materialized (
+      select * from json_to_recordset(results) as r(org_id bigint, webhook_id bigint, id bigint, lease_id bigint, outcome text, reason text,
+        wait_s double precision, slow boolean, attempt jsonb, headers jsonb, body text, base64 boolean)
+    ), ended as (
+      delete from delivery d using r
+      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = r.lease_id
+        and r.outcome in ('succeeded', 'failed', 'cancelled')
+      returning d.org_id, d.webhook_id, d.id, d.tx_id, d.n, d.type, d.object_id, d.created_at, d.trigger, d.replay_id,
+        d.attempt + 1 as number, d.attempts, d.coalesced, r.outcome, r.reason, r.attempt as last, r.headers, r.body, r.base64, r.slow
+    ), logged as (
+      insert into delivery_log (org_id, webhook_id, id, at, tx_id, n, type, object_id, created_at, state, reason, trigger, replay_id,
+        attempt, attempts, coalesced)
+      select e.org_id, e.webhook_id, e.id, now(), e.tx_id, e.n, e.type, e.object_id, e.created_at, e.outcome, e.reason, e.trigger,
+        e.replay_id, e.number, e.attempts || e.last, e.coalesced
+      from ended e
+    ), again as (
+      update delivery d set state = case w.state when 'active' then 'pending' else 'held' end,
+        next_at = now() + make_interval(secs => r.wait_s), lease_id = null, locked_until = null, lost = 0,
+        attempt = case r.outcome when 'retry' then d.attempt + 1 else d.attempt end,
+        attempts = case r.outcome when 'retry' then d.attempts || r.attempt else d.attempts end
+      from r join webhook w on w.org_id = r.org_id and w.id = r.webhook_id
+      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = r.lease_id
+        and r.outcome in ('retry', 'released')
+      returning d.org_id, d.webhook_id, d.id, d.attempt as number, d.trigger, r.outcome, r.headers, r.body, r.base64, r.slow
+    ), done as (
+      select e.org_id, e.webhook_id, e.id, e.number, e.trigger, e.outcome, e.headers, e.body, e.base64, e.slow from ended e
+      union all select a.* from again a where a.outcome = 'retry'
+    ), kept as (
+      insert into delivery_body (org_id, delivery_id, attempt, at, headers, body, base64)
+      select x.org_id, x.id, x.number, now(), x.headers, x.body, x.base64 from done x where x.headers is not null
+    ), sums as (
+      select x.org_id, x.webhook_id, count(*)::integer as total,
+        (count(*) filter (where x.outcome = 'succeeded'))::integer as ok,
+        (count(*) filter (where x.outcome <> 'succeeded'))::integer as bad,
+        (count(*) filter (where x.outcome = 'failed' and x.trigger <> 'replay'))::integer as exhausted,
+        bool_or(x.slow) as slow
+      from done x group by 1, 2
+    ), judged as (
+      select s.*, w.max_concurrency, h.circuit, h.open_until, h.open_s, h.pace, h.failing_since,
+        h.window_start is null or h.window_start < now() - interval '5 minutes' as fresh
+      from sums s join webhook_health h on h.org_id = s.org_id and h.webhook_id = s.webhook_id
+      join webhook w on w.org_id = s.org_id and w.id = s.webhook_id
+    ), counted as (
+      select j.*, j.total + case when j.fresh then 0 else h.window_total end as window_all,
+        j.bad + case when j.fresh then 0 else h.window_failed end as window_bad
+      from judged j join webhook_health h on h.org_id = j.org_id and h.webhook_id = j.webhook_id
+    ), decided as (
+      select c.*, case
+          when c.circuit = 'open' and c.ok > 0 then 'closes'
+          when c.circuit = 'open' and c.open_until <= now() then 'stays'
+          when c.circuit = 'closed' and c.window_all >= 10 and c.window_bad >= 0.7 * c.window_all then 'opens'
+        end as move
+      from counted c
+    ), changed as (
+      update webhook_health h set
+        last_success_at = case when d.ok > 0 then now() else h.last_success_at end,
+        last_failure_at = case when d.bad > 0 then now() else h.last_failure_at end,
+        failures = case when d.ok > 0 then 0 else h.failures + d.bad end,
+        exhausted = case when d.ok > 0 then 0 else h.exhausted + d.exhausted end,
+        failing_since = case when d.ok > 0 then null else coalesce(h.failing_since, now()) end,
+        warned_hours = case when d.ok > 0 then 0 else h.warned_hours end,
+        circuit = case d.move when 'opens' then 'open' when 'closes' then 'closed' else h.circuit end,
+        open_s = case d.move when 'stays' then least(h.open_s * 2, 900) when 'closes' then 30 else h.open_s end,
+        open_until = case d.move when 'opens' then now() + make_interval(secs => h.open_s)
+          when 'stays' then now() + make_interval(secs => least(h.open_s * 2, 900))
+          when 'closes' then null else h.open_until end,
+        window_start = case when d.move = 'closes' then null when d.fresh then now() else h.window_start end,
+        window_total = case when d.move = 'closes' then 0 else d.window_all end,
+        window_failed = case when d.move = 'closes' then 0 else d.window_bad end,
+        pace = case when d.move = 'closes' then 1
+          when d.slow then greatest(1, coalesce(h.pace, d.max_concurrency) / 2)
+          when h.pace is not null and d.ok > 0 then nullif(least(h.pace * 2, d.max_concurrency), d.max_concurrency)
+          else h.pace end
+      from decided d where h.org_id = d.org_id and h.webhook_id = d.webhook_id
+      returning h.org_id, h.webhook_id, d.move, old.failing_since
+    )
+    select coalesce(json_agg(c), '[]') into answer from changed c where c.move is not null;
+    return answer;
+  end $$;
+
+-- Takes deliveries back from workers that did not answer for a minute. The third time, it is the delivery that is given
+-- up; one whose webhook is gone is cancelled; and what was held longer than deliveries are kept has expired.
+create function app.recover_deliveries(keep_days integer)
+  returns integer language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare recovered integer;
+  begin
+    with lost as materialized (
+      select d.org_id, d.webhook_id, d.id, case when w.id is null then 'cancelled' when d.state = 'held' then 'expired'
+          when d.lost >= 2 then 'failed' when w.state = 'active' then 'pending' else 'held' end as becomes
+      from delivery d left join webhook w on w.org_id = d.org_id and w.id = d.webhook_id
+      where (d.state = 'in_flight' and d.locked_until < now())
+        or (d.state = 'held' and d.created_at < now() - make_interval(days => keep_days))
+      limit 5000 for update of d skip locked
+    ), gone as (
+      delete from delivery d using lost l
+      where d.org_id = l.org_id and d.webhook_id = l.webhook_id and d.id = l.id and l.becomes in ('cancelled', 'expired', 'failed')
+      returning d.*, l.becomes
+    ), logged as (
+      insert into delivery_log (org_id, webhook_id, id, at, tx_id, n, type, object_id, created_at, state, reason, trigger, replay_id,
+        attempt, attempts, coalesced)
+      select g.org_id, g.webhook_id, g.id, now(), g.tx_id, g.n, g.type, g.object_id, g.created_at, g.becomes,
+        case g.becomes when 'failed' then 'worker_crashed' when 'cancelled' then 'webhook_deleted' end,
+        g.trigger, g.replay_id, g.attempt, g.attempts, g.coalesced
+      from gone g
+    )
+    update delivery d set state = l.becomes, lost = d.lost + 1, lease_id = null, locked_until = null, next_at = now()
+    from lost l
+    where d.org_id = l.org_id and d.webhook_id = l.webhook_id and d.id = l.id and l.becomes in ('pending', 'held');
+    get diagnostics recovered = row_count;
+    return recovered;
+  end $$;
+
+-- Webhooks whose owner is to be told, or which are to be suspended: without success for hours or days.
+create function app.failing_webhooks()
+  returns table (org_id bigint, webhook_id bigint, hours integer) language sql stable security definer set search_path = public, pg_temp
+  as $$
+    select h.org_id, h.webhook_id, f.hours from webhook_health h
+    join webhook w on w.org_id = h.org_id and w.id = h.webhook_id and w.state = 'active'
+    cross join lateral (select case
+      when h.failing_since < now() - interval '5 days' and (h.exhausted >= 50 or h.failures >= 250) then 120
+      when h.failing_since < now() - interval '72 hours' then 72
+      when h.failing_since < now() - interval '24 hours' then 24 end as hours) f
+    where f.hours > h.warned_hours
+  $$;
+
+create function app.open_replays()
+  returns table (org_id bigint, id bigint) language sql stable security definer set search_path = public, pg_temp
+  as $$ select r.org_id, r.id from replay r where r.state = 'running' order by r.id limit 100 $$;
+
+create function app.find_inbox(token text)
+  returns table (org_id bigint, id bigint, status smallint) language sql stable security definer set search_path = public, pg_temp
+  as $$ select i.org_id, i.id, i.status from inbox i where i.token = find_inbox.token $$;
+
+-- Secrets of every organization that are not sealed with the given master key.
+create function app.secrets_sealed_otherwise(key_id text)
+  returns table (org_id bigint, webhook_id bigint, sealed_by text) language sql stable security definer set search_path = public, pg_temp
+  as $$
+    select distinct w.org_id, w.id, split_part(s ->> 'sealed', '.', 2) from webhook w cross join lateral jsonb_array_elements(w.secrets) s
+    where split_part(s ->> 'sealed', '.', 2) <> key_id
+  $$;
+
+-- Creates the partitions of every log table: of the month of a day, or of the days from it on.
+create or replace function app.ensure_partitions(day date)
+  returns void language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare
+    wanted record;
+  begin
+    for wanted in
+      select p.name, format('%s_%s', p.name, to_char(date_trunc('month', day), 'YYYYMM')) as child,
+        date_trunc('month', day)::date as first, (date_trunc('month', day) + interval '1 month')::date as next
+      from unnest(array['event', 'audit_entry', 'request_log']) as p(name)
+      union all
+      select p.name, format('%s_%s', p.name, to_char(d.first, 'YYYYMMDD')), d.first::date, d.first::date + 1
+      from unnest(array['delivery_log', 'delivery_body']) as p(name)
+      cross join generate_series(day, day + 7, interval '1 day') as d(first)
+      where d.first < current_date + 8
+    loop
+      if to_regclass(format('public.%I', wanted.child)) is null then
+        perform pg_advisory_xact_lock(7016, 2);
+        execute format('create table if not exists public.%I partition of public.%I for values from (%L) to (%L)',
+          wanted.child, wanted.name, wanted.first, wanted.next);
+        if wanted.name = 'event' then
+          execute format('alter table public.%I set (toast_tuple_target = 8160)', wanted.child);
+        end if;
+        execute format('alter table public.%I enable row level security', wanted.child);
+        execute format('alter table public.%I force row level security', wanted.child);
+      end if;
+    end loop;
+  end $$;
+select app.ensure_partitions(current_date);
+
+do $$
+declare signature text;
+begin
+  foreach signature in array array['app.fan_out(integer)', 'app.claim_deliveries(integer, bigint, json)',
+    'app.complete_deliveries(json)', 'app.recover_deliveries(integer)', 'app.failing_webhooks()', 'app.open_replays()',
+    'app.find_inbox(text)', 'app.secrets_sealed_otherwise(text)'] loop
+    execute format('alter function %s owner to grid_system', signature);
+    execute format('revoke execute on function %s from public', signature);
+    execute format('grant execute on function %s to grid_app', signature);
+  end loop;
+end $$;
+revoke execute on function app.coalesce_deliveries(), app.property_of(bigint, text, bigint) from public;
+grant execute on function app.coalesce_deliveries(), app.property_of(bigint, text, bigint) to grid_system;

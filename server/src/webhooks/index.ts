@@ -1,0 +1,47 @@
+/** What other features may do with webhooks: have one of their own in an organization. */
+import type { Actor, OrgDb, Tx } from '../kit/types.ts'
+import type { Secrets } from '../secrets.ts'
+import { deleteWebhook, findWebhook, lockWebhook, updateWebhook } from './queries.ts'
+import { next, tell } from './service.ts'
+import { secretContext } from './types.ts'
+
+export { choicesOf } from './fields.ts'
+export { addWebhook } from './service.ts'
+export { targetIssue } from './target.ts'
+export type { Rules } from './target.ts'
+
+/** Changes the events of a webhook in a transaction that may do more; nothing when it is gone. */
+export async function changeEvents(
+  tx: Tx,
+  { org_id, actor, id }: { org_id: number; actor: Actor; id: number },
+  events: string[],
+): Promise<void> {
+  const before = await lockWebhook(tx, org_id, id)
+  if (!before || before.events.join() === events.join()) return
+  const after = next(before, { events })
+  await updateWebhook(tx, after)
+  await tell(tx, actor, 'webhook.updated', after, before)
+}
+
+/** Removes a webhook in a transaction that may do more; nothing when it is gone. */
+export async function dropWebhook(
+  tx: Tx,
+  { org_id, actor, id }: { org_id: number; actor: Actor; id: number },
+): Promise<void> {
+  const webhook = await lockWebhook(tx, org_id, id)
+  if (!webhook) return
+  await deleteWebhook(tx, org_id, id)
+  await tell(tx, actor, 'webhook.deleted', webhook)
+}
+
+/** The present secret of a webhook, for the app that receives its deliveries; null when it is gone. */
+export async function secretOf(
+  db: OrgDb,
+  secrets: Secrets,
+  org_id: number,
+  id: number,
+): Promise<string | null> {
+  const webhook = await findWebhook(db, org_id, id)
+  const sealed = webhook?.secrets[0]?.sealed
+  return sealed ? secrets.open(sealed, secretContext(org_id, id)) : null
+}
