@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { storageOf } from './documents/storage.ts'
 import { Egress } from './egress.ts'
+import { eventHooks } from './events/catalogue.ts'
 import { written } from './events/wake.ts'
 import { features, rollups } from './features.ts'
 import { auth, Keys } from './http/auth.ts'
@@ -88,7 +89,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   limits(app)
   requestLog(app, log)
   errors(app)
-  openapi(app, tags)
+  openapi(app, tags, eventHooks)
   await app.register(
     async (api) => {
       for (const feature of features) await feature(api)

@@ -4,6 +4,7 @@ import { buildingRollup } from './buildings/rollups.ts'
 import { buildingRoutes } from './buildings/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
+import { eventRoutes } from './events/routes.ts'
 import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
 import { gridRoutes } from './grid/routes.ts'
@@ -35,6 +36,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   workOrderRoutes,
   gridRoutes,
   changeRoutes,
+  eventRoutes,
   sdisRoutes,
   requestLogRoutes,
   webhookRoutes,

@@ -2,6 +2,7 @@
 import { buildApp } from './app.ts'
 import { envExample, readConfig } from './config.ts'
 import type { Db } from './db/db.ts'
+import { catalogue } from './events/catalogue.ts'
 import { ERRORS } from './kit/errors.ts'
 import type { Field, Fields } from './kit/field.ts'
 import { allFields } from './kit/resource.ts'
@@ -18,6 +19,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/scopes.md', scopesPage()],
     ['docs/reference/fields.md', fieldsPage()],
+    ['docs/reference/events.md', eventsPage()],
   ])
 }
 
@@ -66,6 +68,15 @@ function scopesPage(): string {
     'Scopes',
     'A key holds a list of scopes. A request that needs another one answers 403 `insufficient_scope` with `required_scope`. Some scopes also need a plan; without it the answer is 403 `plan_required`.',
     table(['scope', 'allows', 'plan'], rows),
+  )
+}
+
+function eventsPage(): string {
+  const rows = catalogue.map(({ type, title, description }) => [`\`${type}\``, title, description])
+  return page(
+    'Events',
+    'Every type of event. [The guide](../guide/events.md) says how to follow them. `GET /events/types` serves this list with a JSON Schema and an example of each.',
+    table(['type', 'title', 'meaning'], rows),
   )
 }
 

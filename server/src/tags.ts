@@ -29,6 +29,10 @@ export const tags: readonly Tag[] = [
   },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
+    name: 'events',
+    description: 'What happened, in order: the feed behind webhooks, and the catalogue of types.',
+  },
+  {
     name: 'sdis',
     description: 'Load workbooks and CSV files through an adapter document.',
   },

@@ -7,7 +7,7 @@ import { resources } from '../src/resources.ts'
 import { checkOrganization } from './consistency.ts'
 import { grid, newClient, newOrganization, owner } from './grid.ts'
 import type { Answer, TestClient } from './grid.ts'
-import { portfolio, sampleOf } from './samples.ts'
+import { leaseParents, portfolio, sampleOf, samples } from './samples.ts'
 import type { Ids } from './samples.ts'
 
 const common = resources.filter(({ name }) => name !== 'organization' && name !== 'document')
@@ -160,6 +160,31 @@ describe('an organization', () => {
     expect(await checkOrganization(client.org_id)).toEqual([])
     const direct = await owner()
     await direct.query(sql, sql.includes('$2') ? [client.org_id, id.slice(4)] : [client.org_id])
+    await direct.end()
+    expect((await checkOrganization(client.org_id)).join('\n')).toMatch(fault)
+  })
+
+  it.each([
+    ['is missing', `delete from event where org_id = $1 and operation is null`, /told is /],
+    [
+      'tells of another version',
+      `update event set version = 9 where org_id = $1 and operation is null`,
+      /different words/,
+    ],
+    [
+      'tells what did not happen',
+      `update event set type = 'lease.expired' where org_id = $1 and type = 'lease.executed'`,
+      /told is lease.status_changed,lease.expired/,
+    ],
+  ])('tells what a change also means: an event that %s is told apart', async (_, sql, fault) => {
+    const client = await newOrganization()
+    const { property_id, tenant_party_id } = await leaseParents(client)
+    const { body } = await client.post('/leases', samples.lease(property_id, tenant_party_id))
+    for (const status of ['in_review', 'out_for_signature', 'executed'])
+      expect((await client.patch(`/leases/${body.id}`, { status })).status).toBe(200)
+    expect(await checkOrganization(client.org_id)).toEqual([])
+    const direct = await owner()
+    await direct.query(sql, [client.org_id])
     await direct.end()
     expect((await checkOrganization(client.org_id)).join('\n')).toMatch(fault)
   })

@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Client } from 'pg'
 import { parseDecimal } from '../src/kit/decimal.ts'
+import { meaningsOf } from '../src/kit/door.ts'
+import type { Operation } from '../src/kit/door.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../src/kit/history.ts'
 import type { Known, Source } from '../src/kit/history.ts'
 import { publicId } from '../src/kit/ids.ts'
@@ -11,6 +13,7 @@ import type { Column } from '../src/kit/row.ts'
 import type { Folded } from '../src/kit/timeline.ts'
 import type { OrgDb } from '../src/kit/types.ts'
 import { resources } from '../src/resources.ts'
+import { contractFaults } from './event-schemas.ts'
 import { owner } from './grid.ts'
 
 interface Stored {
@@ -26,7 +29,11 @@ interface EventRow {
   version: number
   tx_id: string
   n: number
-  operation: string
+  type: string
+  /** Null when it tells what a change also means, or what happened beside the changes. */
+  operation: Operation | null
+  changed: string[]
+  previous: Row
   body: string | null
 }
 
@@ -49,6 +56,7 @@ export async function checkOrganization(org_id: number, given?: Client): Promise
       ...rows.flatMap(columnFaults),
       ...rows.flatMap((row) => claimFaults(row, known.get(row.id) ?? [], ranks)),
       ...(await eventFaults(client, org_id, rows, known, ranks)),
+      ...(await contractFaults(client, db, org_id)),
       ...(await transactionFaults(client, org_id)),
       ...(await keyFaults(client, org_id, rows)),
       ...(await orphans(client, org_id, new Set(ids))),
@@ -175,7 +183,7 @@ function differing(name: string, body: Row, made: Row): string {
 
 /**
  * Versions 1 to n, each with one event and one audit entry; the last event shows the row as it is, and every event what
- * the claims known by then say of that moment.
+ * the claims known by then say of that moment. Beside each stand the events that tell what it also means, and no others.
  */
 async function eventFaults(
   client: Client,
@@ -185,41 +193,73 @@ async function eventFaults(
   ranks: Map<number, Source>,
 ): Promise<string[]> {
   const sql = (table: string, columns: string): string =>
-    `select object_id, version, tx_id, n, at, ${columns} from ${table} where org_id = $1 order by version`
-  const events = await client.query<EventRow>(sql('event', 'operation, body'), [org_id])
-  const audit = await client.query<EventRow>(sql('audit_entry', 'action as operation'), [org_id])
+    `select object_id, version, tx_id, n, at, changed, previous, ${columns} from ${table} where org_id = $1 order by version, n`
+  const events = await client.query<EventRow>(sql('event', 'type, operation, body'), [org_id])
+  const audit = await client.query<EventRow>(sql('audit_entry', 'action as type'), [org_id])
   const eventsOf = Map.groupBy(events.rows, (event) => Number(event.object_id))
   const auditOf = Map.groupBy(audit.rows, (entry) => Number(entry.object_id))
-  const place = ({ version, tx_id, n }: EventRow): string => `v${version} in ${tx_id}.${n}`
   return rows.flatMap((row) => {
     const told = eventsOf.get(row.id) ?? []
+    const changes = told.filter(({ operation }) => operation !== null)
     const expected = Array.from({ length: row.body['version'] as number }, (_, i) => i + 1)
     const faults: string[] = []
     if (
       !isDeepStrictEqual(
-        told.map(({ version }) => version),
+        changes.map(({ version }) => version),
         expected,
       )
     )
       faults.push(
-        `${label(row)}: version ${expected.length} has events ${told.map(place).join(', ')}`,
+        `${label(row)}: version ${expected.length} has events ${changes.map(place).join(', ')}`,
       )
-    if (!isDeepStrictEqual(told.map(place), (auditOf.get(row.id) ?? []).map(place)))
+    const entries = (auditOf.get(row.id) ?? []).filter(isChange)
+    if (!isDeepStrictEqual(changes.map(place), entries.map(place)))
       faults.push(`${label(row)}: events and audit entries differ`)
-    const last = told.at(-1)?.body
+    const last = changes.at(-1)?.body
     if (last && !isDeepStrictEqual(JSON.parse(last), row.body))
       faults.push(`${label(row)}: its last event shows another state`)
     const claims = known.get(row.id) ?? []
     return [
       ...faults,
-      ...told.flatMap(({ body, tx_id, at }) => {
-        const then = claims.filter((claim) => claim.tx_id <= Number(tx_id))
-        return body
-          ? foldFaults(row, JSON.parse(body) as Row, then, ranks, at.getTime()).faults
-          : []
-      }),
+      ...changes.flatMap((change) => changeFaults(row, change, told, claims, ranks)),
     ]
   })
+}
+
+const place = ({ version, tx_id, n, type }: EventRow): string =>
+  `${type} v${version} in ${tx_id}.${n}`
+const isChange = ({ type }: EventRow): boolean => /\.(created|updated|deleted)$/.test(type)
+
+/** Where one change is not what the claims known by then say, or is told otherwise than it means. */
+function changeFaults(
+  row: Stored,
+  change: EventRow,
+  told: readonly EventRow[],
+  claims: readonly Known[],
+  ranks: Map<number, Source>,
+): string[] {
+  const { resource } = row
+  const { tx_id, at, previous, changed, body } = change
+  const operation = change.operation as Operation
+  const then = claims.filter((claim) => claim.tx_id <= Number(tx_id))
+  const state = body
+    ? (JSON.parse(body) as Row)
+    : foldedRow(resource, row.body, then, ranks, at.getTime()).row
+  const faults = body ? foldFaults(row, state, then, ranks, at.getTime()).faults : []
+  if (change.type !== `${resource.name}.${operation}`)
+    faults.push(`${label(row)}: ${operation} is called ${change.type}`)
+  const beside = told.filter((event) => event.operation === null && event.tx_id === tx_id)
+  const means = meaningsOf(resource, { operation, after: state, previous })
+  const types = beside.map(({ type }) => type)
+  if (!isDeepStrictEqual(types, means))
+    faults.push(`${label(row)}: ${place(change)} means ${means.join()}, told is ${types.join()}`)
+  const same = (event: EventRow): boolean =>
+    isDeepStrictEqual(
+      [event.version, event.changed, event.previous, event.body, event.at],
+      [change.version, changed, previous, body, at],
+    )
+  if (!beside.every(same)) faults.push(`${label(row)}: ${place(change)} is told in different words`)
+  return faults
 }
 
 /** Each transaction has the events it counts, numbered from 0; numbers in the feed follow without gap or overlap. */
@@ -276,9 +316,9 @@ async function orphans(
   const { rows } = await client.query<{ what: string; object_id: string | null; tx: boolean }>(
     `select 'claim' as what, a.object_id, exists (select from tx t where t.org_id = a.org_id and t.tx_id = a.tx_id) as tx
      from assertion a where a.org_id = $1
-     union all select 'event', e.object_id, true from event e where e.org_id = $1
+     union all select 'event', e.object_id, true from event e where e.org_id = $1 and e.object_type = any($2)
      union all select 'audit entry', e.object_id, exists (select from tx t where t.org_id = e.org_id and t.tx_id = e.tx_id)
-     from audit_entry e where e.org_id = $1
+     from audit_entry e where e.org_id = $1 and e.object_type = any($2)
      union all select 'source record', s.object_id, true from source_record s where s.org_id = $1
      union all select 'stored answer', substring((i.body::json ->> 'id') from '[0-9]+$')::bigint, true
      from idempotency i where i.org_id = $1 and i.status = 201 and i.body::json ->> 'object' = any($2)`,

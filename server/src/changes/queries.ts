@@ -33,9 +33,9 @@ export async function changesAfter(
     org_id,
     `select t.first_seq + e.n as seq, e.tx_id, e.n, e.at, e.object_type, e.object_id, e.operation, e.version, e.changed,
        t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id
-     from tx t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id
+     from tx t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
      where t.org_id = $1
-       and t.first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
+       and t.first_seq >= (select coalesce(max(b.first_seq), 0) from tx b where b.org_id = $1 and b.first_seq <= $2)
        and t.first_seq + e.n > $2 and e.operation is not null and ($3::text[] is null or e.object_type = any($3))
      order by t.first_seq, e.n limit $4`,
     [org_id, after, types, limit],

@@ -33,6 +33,8 @@ export class Db implements OrgDb {
     })
     // A connection lost while idle is replaced when next needed.
     this.pool.on('error', () => {})
+    // One lost at work fails the statement it worked on; nobody else has to hear of it.
+    this.pool.on('connect', (client) => client.on('error', () => {}))
   }
 
   async open(): Promise<void> {

@@ -36,6 +36,8 @@ export const ORG_TABLES = [
   'replay',
   'inbox',
   'inbox_request',
+  'agenda',
+  'agenda_scan',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -78,5 +80,9 @@ export const DEFINER_FUNCTIONS: Readonly<
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
+  organizations_due: {
+    owner: 'system',
+    why: 'finds the organizations in which something happens by itself',
+  },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -289,6 +289,13 @@ export const document = defineResource({
       deleted: [],
     },
   },
+  meanings: {
+    available: {
+      title: 'Document available',
+      description: 'The file is stored and can be read.',
+      when: (row, before) => row.status === 'available' && before?.status !== 'available',
+    },
+  },
   check: checkDocument,
   derive: (row) => ({
     content_url: row.version_number ? `/api/v1/documents/${row.id}/content` : null,

@@ -21,6 +21,8 @@ export interface FeedEvent {
   changed: string[]
   /** Old values of the changed fields. */
   previous: Row
+  /** What it says beside the object. */
+  about: Row | null
   /** JSON of the object as it was then; null after an import, when it is rendered from its facts. */
   body: string | null
   actor_type: string
@@ -61,19 +63,21 @@ export function patternSql(patterns: readonly string[]): string[] {
   return patterns.map((pattern) => pattern.replace(/[\\%_]/g, '\\$&').replace(/\*$/, '%'))
 }
 
-const COLUMNS = `e.org_id, t.first_seq + e.n as seq, e.tx_id, e.n, e.at, e.type, e.object_type, e.object_id, e.operation, e.version,
-  e.changed, e.previous, e.body, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id,
+/** For reads of their own of `tx t` and `event e`, with the organization as $1; rows pass `feedEvent`. */
+export const FEED_COLUMNS = `e.org_id, t.first_seq + e.n as seq, e.tx_id, e.n, e.at, e.type, e.object_type, e.object_id, e.operation, e.version,
+  e.changed, e.previous, e.about, e.body, t.actor_type, t.actor_id, t.actor_name, t.request_id, t.job_id,
   (select o.environment from organization o where o.org_id = $1 and o.id = $1) as environment`
 
 /** As the database gives it: bigints are text. */
-type FeedRow = Omit<FeedEvent, BigintName | 'job_id'> &
+export type FeedRow = Omit<FeedEvent, BigintName | 'job_id'> &
   Record<BigintName, string> & { job_id: string | null }
 
 type BigintName = 'org_id' | 'seq' | 'tx_id' | 'object_id'
 
 /**
- * Events numbered above `after`, at most `limit`, of the types that fit `patterns`. Only transactions that the sequencer has placed are seen, so none that
- * was still open is passed by. The inner bound finds the transaction the position lies in, so a page costs what it shows.
+ * Events numbered above `after`, at most `limit`, of the types that fit `patterns`. Only transactions that the sequencer has
+ * placed are seen, so none that was still open is passed by. The inner bound finds the transaction the position lies in,
+ * and the transactions come in order, so a page costs what it shows.
  */
 export async function eventsAfter(
   db: OrgDb,
@@ -86,12 +90,14 @@ export async function eventsAfter(
   const { object_id = null, since = null, until = null } = filter
   const rows = await db.query<FeedRow>(
     org_id,
-    `select ${COLUMNS}
-     from tx t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
-     where t.org_id = $1
-       and t.first_seq >= coalesce((select max(b.first_seq) from tx b where b.org_id = $1 and b.first_seq <= $2), 0)
-       and t.first_seq + e.n > $2 and ($3::text[] is null or e.type like any($3)) and ($4::bigint is null or e.object_id = $4)
-       and ($5::timestamptz is null or t.at >= $5) and ($6::timestamptz is null or t.at < $6)
+    `select ${FEED_COLUMNS}
+     from (
+       select * from tx where org_id = $1 and events > 0 and first_seq is not null
+         and first_seq >= (select coalesce(max(b.first_seq), 0) from tx b where b.org_id = $1 and b.first_seq <= $2)
+         and ($5::timestamptz is null or at >= $5) and ($6::timestamptz is null or at < $6)
+       order by first_seq offset 0
+     ) t join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at
+     where t.first_seq + e.n > $2 and ($3::text[] is null or e.type like any($3)) and ($4::bigint is null or e.object_id = $4)
      order by t.first_seq, e.n limit $7`,
     [org_id, after, patterns && patternSql(patterns), object_id, since, until, limit],
   )
@@ -117,7 +123,7 @@ export async function findEvents(
   const places = ids.map((id) => idDigits('evt', id)).filter((place) => place !== null)
   const rows = await db.query<FeedRow>(
     org_id,
-    `select ${COLUMNS}
+    `select ${FEED_COLUMNS}
      from unnest($2::bigint[], $3::integer[]) as i(tx_id, n)
      join tx t on t.org_id = $1 and t.tx_id = i.tx_id and t.first_seq is not null
      join event e on e.org_id = t.org_id and e.tx_id = t.tx_id and e.n = i.n and e.at = t.at
@@ -131,7 +137,7 @@ export async function findEvents(
   return rows.map(feedEvent)
 }
 
-function feedEvent(row: FeedRow): FeedEvent {
+export function feedEvent(row: FeedRow): FeedEvent {
   return {
     ...row,
     org_id: Number(row.org_id),

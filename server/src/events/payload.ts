@@ -22,7 +22,7 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   api_key: { prefix: 'key', path: 'api-keys' },
   webhook: { prefix: 'wh', path: 'webhooks' },
   app: { prefix: 'app', path: 'developer/apps' },
-  installation: { prefix: 'inst', path: 'apps/installations' },
+  app_installation: { prefix: 'inst', path: 'apps/installations' },
 }
 
 /**
@@ -58,16 +58,18 @@ function thin(event: FeedEvent, base_url: string, extra: Row): string {
   const id = publicId(prefix, event.object_id)
   const object = { id, object: event.object_type, url: `${base_url}/${path}/${id}` }
   const changed = event.changed.length > 0 ? { changed: event.changed } : {}
-  return JSON.stringify({ ...head(event), ...extra, data: { object, ...changed } })
+  const about = event.about ? { about: event.about } : {}
+  return JSON.stringify({ ...head(event), ...extra, data: { object, ...changed, ...about } })
 }
 
 /** The object's own bytes go into the payload as they were written. */
 function payload(event: FeedEvent, body: string): string {
-  const { previous, changed } = event
+  const { previous, changed, about } = event
   const old = Object.keys(previous).length > 0 ? `,"previous":${JSON.stringify(previous)}` : ''
   const names = changed.length > 0 ? `,"changed":${JSON.stringify(changed)}` : ''
+  const beside = about ? `,"about":${JSON.stringify(about)}` : ''
   const start = JSON.stringify(head(event)).slice(0, -1)
-  return `${start},"data":{"object":${body}${old}${names}}}`
+  return `${start},"data":{"object":${body}${old}${names}${beside}}}`
 }
 
 function head(event: FeedEvent): Row {

@@ -19,6 +19,14 @@ export interface Tag {
   description: string
 }
 
+/** A request that the service sends, to whoever has asked for it. */
+export interface Hook {
+  name: string
+  summary: string
+  description: string
+  body: JsonSchema
+}
+
 /** Release of the interface, see docs/reference/changelog.md. */
 export const API_VERSION = '1.3.0'
 
@@ -31,7 +39,11 @@ const VERBS = ['get', 'post', 'put', 'patch', 'delete']
 type Schemas = Record<string, JsonSchema>
 
 /** The whole document. The order of routes and schemas in it does not depend on when they were registered. */
-export function documentOf(routes: readonly Documented[], tags: readonly Tag[]): JsonSchema {
+export function documentOf(
+  routes: readonly Documented[],
+  tags: readonly Tag[],
+  hooks: readonly Hook[],
+): JsonSchema {
   const schemas: Schemas = { Problem: PROBLEM }
   const shared = sharedParameters(routes)
   const paths = new Map<string, Map<string, JsonSchema>>()
@@ -40,6 +52,7 @@ export function documentOf(routes: readonly Documented[], tags: readonly Tag[]):
     const operations = paths.get(path) ?? new Map<string, JsonSchema>()
     paths.set(path, operations.set(route.method.toLowerCase(), operation(route, schemas, shared)))
   }
+  const webhooks = hooks.map((hook) => [hook.name, { post: hookOperation(hook, schemas) }])
   const used = new Set(routes.flatMap(({ schema }) => schema.tags ?? []))
   const known = new Set(tags.map(({ name }) => name))
   return {
@@ -60,6 +73,7 @@ export function documentOf(routes: readonly Documented[], tags: readonly Tag[]):
     paths: Object.fromEntries(
       [...paths].map(([path, operations]) => [path, Object.fromEntries(operations)]),
     ),
+    webhooks: Object.fromEntries(webhooks) as JsonSchema,
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
       parameters: Object.fromEntries(
@@ -144,6 +158,18 @@ function operation(
       ...answers.map(([status, answer]) => [status, success(status, answer, schemas)]),
       ...statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
     ]) as JsonSchema,
+  }
+}
+
+function hookOperation({ name, summary, description, body }: Hook, schemas: Schemas): JsonSchema {
+  return {
+    operationId: `on${name.replaceAll(/(^|[._])([a-z])/g, (_, __, letter: string) => letter.toUpperCase())}`,
+    summary,
+    description,
+    tags: ['events'],
+    security: [],
+    requestBody: { required: true, content: content(body, schemas) },
+    responses: { '2XX': { description: 'Taken. Anything else is tried again.' } },
   }
 }
 

@@ -1,7 +1,7 @@
 /** Every route documents itself: the rule that none may be undocumented, and the OpenAPI document they add up to. */
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { documentOf } from './openapi-document.ts'
-import type { Documented, Tag } from './openapi-document.ts'
+import type { Documented, Hook, Tag } from './openapi-document.ts'
 
 const METHODS = new Set(['GET', 'POST', 'PATCH', 'PUT', 'DELETE'])
 
@@ -28,7 +28,7 @@ export function refuseUndocumented(app: FastifyInstance): void {
 }
 
 /** Serves `GET /openapi.json` from the routes below /api registered after this call. */
-export function openapi(app: FastifyInstance, tags: readonly Tag[]): void {
+export function openapi(app: FastifyInstance, tags: readonly Tag[], hooks: readonly Hook[]): void {
   const routes: Documented[] = []
   app.addHook('onRoute', (route: RouteOptions) => {
     for (const method of [route.method].flat()) {
@@ -38,7 +38,10 @@ export function openapi(app: FastifyInstance, tags: readonly Tag[]): void {
     }
   })
   let rendered: string | null = null
-  app.decorate('openapi', () => (rendered ??= JSON.stringify(documentOf(routes, tags), null, 1)))
+  app.decorate(
+    'openapi',
+    () => (rendered ??= JSON.stringify(documentOf(routes, tags, hooks), null, 1)),
+  )
   app.get(
     '/openapi.json',
     {

@@ -1,7 +1,7 @@
 /** The write door for loads: the same statement with its rows as arrays, a parameter for each column that is written. */
 import type { Param, Statement } from '../db/pipeline.ts'
 import { bigintArray, booleanArray, integerArray, textArray, timeArray } from './arrays.ts'
-import { doorText } from './door.ts'
+import { doorText, meaningsOf } from './door.ts'
 import type { Change, DoorInput, WriteContext } from './door.ts'
 import { arrayLiteral } from './filter.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
@@ -26,6 +26,7 @@ export function bulkStatement(
   const written = create ? columns(resource) : changedColumns(resource, changes)
   const names = written.filter((column) => addColumn(input, column, changes, create))
   addRows(input, resource, changes)
+  const meanings = addMeanings(input, resource, changes)
   const claims = claimColumns(changes, input.next)
   const external = externalColumns(changes, claims.next)
   const door: DoorInput = {
@@ -36,7 +37,7 @@ export function bulkStatement(
     external: external.relation('$6::bigint[]', 'o', 'e'),
   }
   return {
-    sql: doorText(resource, create, door, []),
+    sql: doorText(resource, create, door, [], { external: true, remembered: true, meanings }),
     params: [
       context.org_id,
       context.at.toISOString(),
@@ -154,6 +155,14 @@ function addRows(input: Columns, resource: Resource, changes: readonly Change[])
     if (times.every((time) => time === null)) input.constant(name, 'null::timestamptz')
     else input.add(name, 'timestamptz', timeArray(times))
   }
+}
+
+/** @returns whether some change means more than itself. */
+function addMeanings(input: Columns, resource: Resource, changes: readonly Change[]): boolean {
+  const means = changes.map((change) => meaningsOf(resource, change))
+  const some = means.some((types) => types.length > 0)
+  if (some) input.add('_means', 'text', textArray(means.map(arrayText)), 'text[]')
+  return some
 }
 
 function claimColumns(changes: readonly Change[], first: number): Columns {

@@ -17,3 +17,8 @@ export function instant(text: string): string | null {
   const iso = new Date(time).toISOString()
   return isDate(iso.slice(0, 10)) ? iso : null
 }
+
+/** The civil day some days later, or earlier for a negative number. */
+export function addDays(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
+}

@@ -70,6 +70,17 @@ export interface Written {
   missing: { target: string; id: number }[]
 }
 
+/** Types of the events that tell what a change also means. */
+export function meaningsOf(
+  { name, meanings }: Resource,
+  { operation, after, previous }: Pick<Change, 'operation' | 'after' | 'previous'>,
+): string[] {
+  const entries = Object.entries(meanings)
+  if (entries.length === 0 || operation === 'deleted') return []
+  const before = operation === 'created' ? null : { ...after, ...previous }
+  return entries.flatMap(([verb, { when }]) => (when(after, before) ? [`${name}.${verb}`] : []))
+}
+
 /** The door's statement for changes of one resource that are all creates or all updates. */
 export function writeStatement(
   resource: Resource,
@@ -78,7 +89,10 @@ export function writeStatement(
 ): Statement {
   const create = changes[0]?.expected === 0
   const { actor, idempotency, users = [] } = context
-  const rows = changes.map((change, n) => inputRow(resource, change, n, context.bulk ?? false))
+  const means = changes.map((change) => meaningsOf(resource, change))
+  const rows = changes.map((change, n) =>
+    inputRow(resource, change, n, means[n] as string[], context.bulk ?? false),
+  )
   const claims = changes.flatMap((change) =>
     change.claims.map((claim) => inputClaim(change.id, claim)),
   )
@@ -90,6 +104,7 @@ export function writeStatement(
     sql: doorSql(resource, create, users, {
       external: external.length > 0,
       remembered: idempotency !== undefined,
+      meanings: means.some((types) => types.length > 0),
     }),
     params: [
       context.org_id,
@@ -133,7 +148,13 @@ export function readWritten(rows: readonly Cells[]): Written {
   }
 }
 
-function inputRow(resource: Resource, change: Change, n: number, bulk: boolean): string {
+function inputRow(
+  resource: Resource,
+  change: Change,
+  n: number,
+  means: string[],
+  bulk: boolean,
+): string {
   const { after } = change
   const body = render(after)
   const row: Row = {
@@ -147,6 +168,7 @@ function inputRow(resource: Resource, change: Change, n: number, bulk: boolean):
     _search: searchText(resource, after),
     _body: body,
     _event: bulk ? null : true,
+    _means: means,
     created_at: after['created_at'],
     archived_at: after['archived_at'],
     deleted_at: after['deleted_at'],
@@ -178,7 +200,7 @@ function doorSql(
   users: readonly Use[],
   parts: DoorParts,
 ): string {
-  const key = `${resource.name} ${create} ${users.length > 0} ${parts.external} ${parts.remembered}`
+  const key = [resource.name, create, users.length > 0, ...Object.values(parts)].join(' ')
   let sql = sqlCache.get(key)
   if (!sql) {
     sql = buildSql(resource, create, users, parts)
@@ -198,7 +220,7 @@ function buildSql(
   const input: DoorInput = {
     names: fields.map((column) => column.name),
     rows: `select * from json_to_recordset($3::json) as i(_n integer, _id bigint, _expected integer, _op text, _changed text[],
-      _previous jsonb, _contested boolean, _search text, _body text, _event boolean,
+      _previous jsonb, _contested boolean, _search text, _body text, _event boolean, _means text[],
       created_at timestamptz, archived_at timestamptz, deleted_at timestamptz, ${typed.join(', ')})`,
     claims:
       'json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)',
@@ -222,6 +244,8 @@ export interface DoorInput {
 export interface DoorParts {
   external: boolean
   remembered: boolean
+  /** Some change means more than itself. */
+  meanings: boolean
 }
 
 /**
@@ -233,7 +257,7 @@ export function doorText(
   create: boolean,
   { names, rows, claims, external }: DoorInput,
   users: readonly Use[],
-  parts: DoorParts = { external: true, remembered: true },
+  parts: DoorParts,
 ): string {
   const { name } = resource
   const list = names.map((n) => `, ${n}`).join('')
@@ -257,9 +281,9 @@ export function doorText(
     where not ${existsSql(resource)}
   ), written as (
     ${written}
-  ), tx as (
+  )${parts.meanings ? MEANT : ''}, tx as (
     insert into tx (org_id, tx_id, at, events, source_id, actor_type, actor_id, actor_name, request_id, job_id)
-    select $1::bigint, nextval('app.tx_seq'), $2::timestamptz, (select count(*) from written), $7::bigint, $8::text, $9::text, $10::text, $11::text, $12::bigint
+    select $1::bigint, nextval('app.tx_seq'), $2::timestamptz, (select count(*) from written)${parts.meanings ? ' + (select count(*) from meant)' : ''}, $7::bigint, $8::text, $9::text, $10::text, $11::text, $12::bigint
     where exists (select from written)
     returning tx_id
   ), claimed as (
@@ -270,7 +294,7 @@ export function doorText(
   ), events as (
     insert into event (org_id, tx_id, n, at, type, object_type, object_id, operation, version, changed, previous, body)
     select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._op, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
-    from input i join written on written.id = i._id cross join tx
+    from input i join written on written.id = i._id cross join tx${parts.meanings ? toldSql(name) : ''}
   ), audited as (
     insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous)
     select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._expected + 1, i._changed, i._previous
@@ -278,6 +302,19 @@ export function doorText(
   )${parts.external ? linkSql(name, external) : ''}${parts.remembered ? REMEMBER : ''}
   select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing
   ${UNUSED}`
+}
+
+/** What the changes also mean, numbered behind the changes themselves. */
+const MEANT = `, meant as materialized (
+    select i._id, m.type, (select count(*) from input) + row_number() over (order by i._n, m.place) - 1 as n
+    from input i join written on written.id = i._id cross join unnest(i._means) with ordinality as m(type, place)
+  )`
+
+function toldSql(name: string): string {
+  return `
+    union all
+    select $1::bigint, tx.tx_id, m.n, $2::timestamptz, m.type, '${name}', i._id, null, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
+    from meant m join input i on i._id = m._id cross join tx`
 }
 
 /** External ids are unique per type and system; those of a row that goes or changes are given back. */

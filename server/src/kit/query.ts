@@ -1,6 +1,6 @@
 /** The query string of reads: limit, cursor, sort, filters, fields, expand, include, q, as_of, known_at. */
 import type { KeyObject } from 'node:crypto'
-import { instant, isDate } from './dates.ts'
+import { addDays, instant, isDate } from './dates.ts'
 import { invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
 import { filterColumns, parseCondition } from './filter.ts'
@@ -337,12 +337,7 @@ function parseTimes(text: Map<string, string>, timeZone: string, issues: Issue[]
 
 /** The last millisecond of a civil day in a time zone. */
 export function endOfDay(date: string, timeZone: string): number {
-  return (
-    startOfDay(
-      new Date(Date.parse(`${date}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10),
-      timeZone,
-    ) - 1
-  )
+  return startOfDay(addDays(date, 1), timeZone) - 1
 }
 
 /** Midnight of a civil day in a time zone, epoch milliseconds. */

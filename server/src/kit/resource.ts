@@ -32,6 +32,26 @@ export interface Lifecycle {
   transitions: Readonly<Record<string, readonly string[]>>
 }
 
+/** What a change of an object also means; told by an event of its own beside `created` or `updated`. */
+export interface Meaning<R = Row> {
+  title: string
+  description: string
+  /** Pure; `before` is null on create. Deletes mean nothing else. */
+  when: (row: R, before: R | null) => boolean
+}
+
+/** Something that happens to an object by itself, at a time that its values name: an event, or a change. */
+export type Due = {
+  /** Names the matter among what is due for the object; what is done once is not done again under the same name. */
+  mark: string
+  /** A civil day, which begins in the time zone of the organization, or an instant. */
+  at: string
+} & (
+  | { type: string; about: Row }
+  /** A merge patch, written by the system. */
+  | { patch: Row }
+)
+
 /**
  * A resource declared as data. Table, v1 endpoints, grid/v2 objects, facts, filters, sorts, OpenAPI and CSV columns
  * follow from it.
@@ -53,6 +73,10 @@ export interface Resource {
   /** Values computed from other objects when a caller asks with `include=rollups`; never stored. */
   rollups: Fields
   lifecycle: Lifecycle | null
+  /** By the last part of the event's type: `lease.executed`. A lifecycle adds `status_changed`. */
+  meanings: Readonly<Record<string, Meaning>>
+  /** What is to happen by itself, as the row stands. Pure. */
+  agenda: ((row: Row) => Due[]) | null
   /** Sort used when the caller names none, e.g. `-level_number`; `id` is always appended. */
   sort: string
   /** Rules over several fields. Pure; `before` is null on create. */
@@ -75,6 +99,8 @@ export function defineResource<const F extends Fields>(definition: {
   description: string
   fields: F
   lifecycle?: Lifecycle
+  meanings?: Record<string, Meaning<RowOf<F>>>
+  agenda?: (row: RowOf<F>) => Due[]
   sort?: string
   rollups?: Fields
   check?: (row: RowOf<F>, before: RowOf<F> | null) => Issue[]
@@ -92,6 +118,11 @@ export function defineResource<const F extends Fields>(definition: {
     scope: definition.scope ?? definition.path,
     common: commonFields(definition.prefix),
     lifecycle,
+    meanings: {
+      ...(lifecycle ? { status_changed: statusChanged(definition.title, lifecycle) } : {}),
+      ...(definition.meanings as unknown as Resource['meanings'] | undefined),
+    },
+    agenda: (definition.agenda ?? null) as Resource['agenda'],
     sort,
     rollups,
     // The kit handles every resource through the erased row; the declaration keeps its own types.
@@ -99,6 +130,14 @@ export function defineResource<const F extends Fields>(definition: {
     derive: derive as unknown as Resource['derive'],
     targets: [...new Set(targetsOf(definition.fields))],
     derived: Object.keys(derive(emptyRow(definition.fields) as unknown as RowOf<F>)),
+  }
+}
+
+function statusChanged(title: string, { field }: Lifecycle): Meaning {
+  return {
+    title: `${title} changed its status`,
+    description: `The ${field} of the ${title.toLowerCase()} is another one; previous holds the one before.`,
+    when: (row, before) => before !== null && row[field] !== before[field],
   }
 }
 

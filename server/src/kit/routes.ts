@@ -100,6 +100,15 @@ export function sendPage(
   return nextLink(reply, next_cursor).type(JSON_TYPE).send(JSON.stringify(body))
 }
 
+/** The same for rows that are JSON already. */
+export function sendTexts(reply: FastifyReply, page: Page<string[]>): FastifyReply {
+  const { data, has_more, next_cursor } = page
+  const tail = JSON.stringify({ has_more, next_cursor }).slice(1)
+  return nextLink(reply, next_cursor)
+    .type(JSON_TYPE)
+    .send(`{"object":"list","data":[${data.join(',')}],${tail}`)
+}
+
 function nextLink(reply: FastifyReply, cursor: string | null): FastifyReply {
   if (!cursor) return reply
   const url = new URL(reply.request.url, 'http://self')

@@ -16,6 +16,7 @@ export const SCOPES = {
   'write:work_orders': 'Create, change and delete work orders.',
   'read:facts': 'See the facts behind values, their sources and history, and the schema.',
   'read:changes': 'Follow the ordered feed of creates, updates and deletes.',
+  'read:events': 'Read the feed of events, with the objects they tell of.',
   'read:jobs': 'See data-integration jobs, their errors and facts.',
   'write:jobs': 'Start and cancel data-integration jobs.',
   'read:intelligence': 'Benchmarks and health metrics (enterprise plan only).',

@@ -1,3 +1,4 @@
+import { addDays } from '../kit/dates.ts'
 import type { Issue } from '../kit/errors.ts'
 
 /** A stretch of days, both ends included. Without an end it lasts until the next one of its row begins. */
@@ -6,10 +7,6 @@ export interface Period {
   end: string | null
   /** Path of the item that it stands in, with its dot: `rent_schedule[2].`. */
   at: string
-}
-
-export function dayAfter(date: string): string {
-  return new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10)
 }
 
 /** The periods in order of their start; the order in which a client wrote them does not matter. */
@@ -43,7 +40,7 @@ export function findGaps(
   let reach: Period | null = null
   for (const period of inOrder(periods)) {
     if (reach?.end && period.start > reach.end) {
-      const missing = firstUncovered(dayAfter(reach.end), covers)
+      const missing = firstUncovered(addDays(reach.end, 1), covers)
       if (missing !== null && missing < period.start) {
         const message = `leaves a gap: no step holds from ${missing}`
         issues.push({
@@ -65,7 +62,7 @@ function firstUncovered(day: string, covers: readonly Period[]): string | null {
   for (const cover of inOrder(covers)) {
     if (cover.start > missing) break
     if (cover.end === null) return null
-    if (cover.end >= missing) missing = dayAfter(cover.end)
+    if (cover.end >= missing) missing = addDays(cover.end, 1)
   }
   return missing
 }

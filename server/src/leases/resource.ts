@@ -1,5 +1,7 @@
 import { defineResource } from '../kit/resource.ts'
+import { leaseAgenda } from './agenda.ts'
 import { leaseFields, leaseRollups } from './fields.ts'
+import { leaseMeanings } from './meanings.ts'
 import { checkLease, deriveLease, leaseLifecycle } from './rules.ts'
 
 export const lease = defineResource({
@@ -12,6 +14,8 @@ export const lease = defineResource({
   fields: leaseFields,
   rollups: leaseRollups,
   lifecycle: leaseLifecycle,
+  meanings: leaseMeanings,
+  agenda: leaseAgenda,
   check: checkLease,
   derive: deriveLease,
 })

@@ -4,6 +4,7 @@ import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
+import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
@@ -36,6 +37,10 @@ export function startWork(
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('agenda', log, async (stopping) => {
+      await tendAgendas(db, log, stopping)
+      return 60 * 1_000
+    }),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       return 6 * 60 * 60 * 1_000

@@ -13,7 +13,7 @@ const count = (description: string, example: number): JsonSchema => ({
   examples: [example],
 })
 
-const job: JsonSchema = {
+export const jobSchema: JsonSchema = {
   title: 'Job',
   type: 'object',
   description: 'A data-integration job: one file, loaded through one adapter.',
@@ -230,7 +230,7 @@ export const createJob = route(
   'createJob',
   'Start a data-integration job',
   'Send multipart/form-data with the parts `adapter` (YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
-  { 202: job },
+  { 202: jobSchema },
   {
     parameters: [
       {
@@ -266,7 +266,7 @@ export const listJobs = route(
   'listJobs',
   'List jobs',
   'Jobs of the organization, newest first.',
-  { 200: listSchema(job, 'JobList') },
+  { 200: listSchema(jobSchema, 'JobList') },
   {
     parameters: [
       ...PAGE_PARAMETERS,
@@ -293,7 +293,7 @@ export const getJob = route(
   'getJob',
   'Get a job',
   'State, progress and report of a job.',
-  { 200: job },
+  { 200: jobSchema },
   { parameters: [jobId], problems: [404, 422] },
 )
 
@@ -328,7 +328,7 @@ export const cancelJob = route(
   'cancelJob',
   'Cancel a job',
   'Takes effect at the next chunk; what was written by then stays.',
-  { 200: job },
+  { 200: jobSchema },
   { parameters: [jobId], problems: [404, 422] },
 )
 
@@ -337,7 +337,7 @@ export const deleteJob = route(
   'deleteJob',
   'Cancel a job',
   'The same as cancel: a job stays in the list.',
-  { 200: job },
+  { 200: jobSchema },
   { parameters: [jobId], problems: [404, 422] },
 )
 
@@ -346,6 +346,6 @@ export const approveJob = route(
   'approveJob',
   'Approve a job',
   'Lets a job go on that waits because more objects would end than its adapter allows.',
-  { 200: job },
+  { 200: jobSchema },
   { parameters: [jobId], problems: [404, 422] },
 )

@@ -2,9 +2,10 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { checkOrganization } from '../../test/consistency.ts'
-import { newOrganization, owner } from '../../test/grid.ts'
+import { newOrganization } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { runJob } from '../../test/jobs.ts'
+import { written } from './load-fixture.ts'
 
 const FOLDER = new URL('../../../examples/gsa-iolp/', import.meta.url).pathname
 const MAY = { month: '2025-05', day: '2025-05-23' }
@@ -26,22 +27,6 @@ async function count(client: TestClient, path: string): Promise<number> {
     `${path}${path.includes('?') ? '&' : '?'}limit=1&include=total_count`,
   )
   return body.total_count as number
-}
-
-/** Rows of the tables an import writes, for one organization. */
-async function written(org_id: number): Promise<Record<string, number>> {
-  const client = await owner()
-  const tables = ['tx', 'assertion', 'event', 'audit_entry', 'source_record', 'source_blank']
-  const counts: Record<string, number> = {}
-  for (const table of tables) {
-    const { rows } = await client.query<{ n: string }>(
-      `select count(*) as n from ${table} where org_id = $1`,
-      [org_id],
-    )
-    counts[table] = Number(rows[0]?.n)
-  }
-  await client.end()
-  return counts
 }
 
 /** Every record of a collection as it was on a day, by its key in the source; ids and times left out. */

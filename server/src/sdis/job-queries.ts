@@ -2,7 +2,8 @@
 import type { Db } from '../db/db.ts'
 import type { IdempotencyRecord } from '../kit/door.ts'
 import type { Row } from '../kit/resource.ts'
-import type { OrgDb, Tx } from '../kit/types.ts'
+import type { Actor, OrgDb, Tx } from '../kit/types.ts'
+import { tellEnding } from './events.ts'
 import { ERRORS_KEPT } from './jobs.ts'
 import type { ErrorRow, Job, JobCounts, JobError, JobState, Phase } from './jobs.ts'
 
@@ -98,17 +99,24 @@ export async function rememberAnswer(
 }
 
 /** A waiting job is cancelled at once, a running one is asked to stop. @returns false when it may not be cancelled. */
-export async function requestCancel(db: OrgDb, org_id: number, id: number): Promise<boolean> {
-  const rows = await db.query(
-    org_id,
-    `update job set
+export async function requestCancel(
+  db: OrgDb,
+  org_id: number,
+  id: number,
+  actor: Actor,
+): Promise<boolean> {
+  return await db.transaction(org_id, async (tx) => {
+    const rows = await tx.query<Job>(
+      `update job set
        state = case when state in ('queued', 'awaiting_review') then 'cancelled' else 'cancelling' end,
        finished_at = case when state in ('queued', 'awaiting_review') then now() end
      where org_id = $1 and id = $2 and state in ('queued', 'validating', 'running', 'awaiting_review', 'cancelling')
-     returning id`,
-    [org_id, id],
-  )
-  return rows.length > 0
+     returning ${COLUMNS}`,
+      [org_id, id],
+    )
+    for (const job of rows.map(numeric)) await tellEnding(tx, job, actor)
+    return rows.length > 0
+  })
 }
 
 /** Queues a job that waits for review again. @returns false when it does not wait. */
@@ -180,6 +188,7 @@ export async function letGo(
   )
 }
 
+/** Ends the job, and tells so. */
 export async function finishJob(
   tx: Tx,
   job: Job,
@@ -188,10 +197,10 @@ export async function finishJob(
   counts: JobCounts,
   error: JobError | null,
 ): Promise<void> {
-  const rows = await tx.query(
+  const rows = await tx.query<Job>(
     `update job set state = $4, phase = null, counts = $5, error = $6, lease_id = null, backend_pid = null, locked_until = null,
        finished_at = case when $4 = 'awaiting_review' then null else now() end
-     where org_id = $1 and id = $2 and lease_id = $3 returning id`,
+     where org_id = $1 and id = $2 and lease_id = $3 returning ${COLUMNS}`,
     [
       job.org_id,
       job.id,
@@ -201,7 +210,9 @@ export async function finishJob(
       error ? JSON.stringify(error) : null,
     ],
   )
-  if (rows.length === 0) throw new LeaseLost('the job was taken by another worker')
+  const [ended] = rows.map(numeric)
+  if (!ended) throw new LeaseLost('the job was taken by another worker')
+  await tellEnding(tx, ended)
 }
 
 /** Chunks written so far, with what each counted. */

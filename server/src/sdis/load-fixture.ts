@@ -55,14 +55,23 @@ export async function buildings(
   return Object.fromEntries(body.data.map(({ id: _id, code, ...rest }: Part) => [code, rest]))
 }
 
+/** Tables that loads write. How a job ended is told beside what it loads, and not counted. */
+const WRITTEN = {
+  tx: `not exists (select from audit_entry a where a.org_id = t.org_id and a.tx_id = t.tx_id and a.object_type = 'job')`,
+  assertion: 'true',
+  event: `t.object_type <> 'job'`,
+  audit_entry: `t.object_type <> 'job'`,
+  source_record: 'true',
+  source_blank: 'true',
+}
+
 /** Rows of the tables that loads write, for one organization. */
 export async function written(org_id: number): Promise<Record<string, number>> {
-  const tables = ['tx', 'assertion', 'event', 'audit_entry', 'source_record', 'source_blank']
   const client = await owner()
   const counts: Record<string, number> = {}
-  for (const table of tables) {
+  for (const [table, counted] of Object.entries(WRITTEN)) {
     const { rows } = await client.query<{ n: string }>(
-      `select count(*) as n from ${table} where org_id = $1`,
+      `select count(*) as n from ${table} t where t.org_id = $1 and ${counted}`,
       [org_id],
     )
     counts[table] = Number(rows[0]?.n)

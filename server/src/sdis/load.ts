@@ -324,9 +324,11 @@ export function doorWrite(
   references: readonly Reference[] = [],
 ): DoorWrite {
   const now = at.toISOString()
-  for (const { after, expected } of changes) {
+  for (const { after, expected, changed } of changes) {
     after['updated_at'] = now
     if (expected === 0) after['created_at'] = now
+    const isEnded = after['archived_at'] !== null
+    if (isEnded && (expected === 0 || changed.includes('archived_at'))) after['archived_at'] = now
   }
   const statement = bulkStatement(resource, changes, {
     org_id: load.org_id,

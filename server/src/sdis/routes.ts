@@ -67,8 +67,10 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
       method,
       url: path,
       ...route,
-      handler: async (request) =>
-        jobView(await act(app.db, request.caller.org_id, pathId('job', request.params.id))),
+      handler: async (request) => {
+        const { org_id, actor } = requestOf(request.caller, request.id)
+        return jobView(await act(app.db, org_id, pathId('job', request.params.id), actor))
+      },
     })
   }
 }

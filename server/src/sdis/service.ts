@@ -12,7 +12,7 @@ import { startOfDay } from '../kit/query.ts'
 import type { Resource } from '../kit/resource.ts'
 import { findMany } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
-import type { Caller, OrgDb } from '../kit/types.ts'
+import type { Actor, Caller, OrgDb } from '../kit/types.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { fixedReferences } from './adapter-checks.ts'
 import { adapterHash, readAdapter } from './adapter.ts'
@@ -198,8 +198,8 @@ export async function getJob(db: OrgDb, org_id: number, id: number): Promise<Job
 }
 
 /** A queued or waiting job is cancelled at once, a running one at its next chunk; what was written stays. */
-export async function cancelJob(db: OrgDb, org_id: number, id: number): Promise<Job> {
-  const done = await requestCancel(db, org_id, id)
+export async function cancelJob(db: OrgDb, org_id: number, id: number, actor: Actor): Promise<Job> {
+  const done = await requestCancel(db, org_id, id, actor)
   const job = await getJob(db, org_id, id)
   if (!done) throw refusedMove(job.state, 'cancelled')
   return job

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { baseUrl } from '../config.ts'
+import { catalogue } from '../events/catalogue.ts'
 import { invalid } from '../kit/errors.ts'
 import { pathId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
@@ -7,7 +8,7 @@ import { etagOf, ifMatch, JSON_TYPE, sendPage, writeRequest } from '../kit/route
 import { requestOf } from '../kit/write.ts'
 import { deliveryRoutes } from './delivery-routes.ts'
 import * as docs from './docs.ts'
-import { changesOf, choicesOf } from './fields.ts'
+import { changesOf, choicesOf, requireKnownTypes } from './fields.ts'
 import type { ChoicesBody } from './fields.ts'
 import { inboxAt } from './inbox.ts'
 import { inboxRoutes } from './inbox-routes.ts'
@@ -31,6 +32,8 @@ import type { Tested } from './test-delivery.ts'
 import type { Webhook, WebhookState } from './types.ts'
 
 const GRACE_S = 86_400
+
+const eventTypes = catalogue.map(({ type }) => type)
 
 interface WebhookParams {
   Params: { id: string }
@@ -69,6 +72,7 @@ function collection(app: FastifyInstance): void {
     docs.createWebhook,
     async (request, reply) => {
       const choices = choicesOf(request.body)
+      requireKnownTypes(choices.events, eventTypes)
       const inbox_id = await inboxOrTarget(app, request.caller.org_id, choices.url)
       const write = writeRequest(request)
       const answer = await createWebhook(app.store, app.secrets, write, { ...choices, inbox_id })
@@ -124,6 +128,7 @@ function single(app: FastifyInstance): void {
       const { caller, body } = request
       await getWebhook(app.db, caller.org_id, id)
       const changes = changesOf(body)
+      requireKnownTypes(changes.events ?? [], eventTypes)
       const target =
         body.url === undefined
           ? {}

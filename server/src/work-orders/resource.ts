@@ -1,5 +1,7 @@
 import { defineResource } from '../kit/resource.ts'
+import { workOrderAgenda } from './agenda.ts'
 import { workOrderFields, workOrderRollups } from './fields.ts'
+import { workOrderMeanings } from './meanings.ts'
 import { checkWorkOrder, deriveWorkOrder, workOrderLifecycle } from './rules.ts'
 
 export const workOrder = defineResource({
@@ -11,6 +13,8 @@ export const workOrder = defineResource({
   fields: workOrderFields,
   rollups: workOrderRollups,
   lifecycle: workOrderLifecycle,
+  meanings: workOrderMeanings,
+  agenda: workOrderAgenda,
   check: checkWorkOrder,
   derive: deriveWorkOrder,
 })

@@ -96,15 +96,23 @@ interface Move {
   at: number
 }
 
-export function deriveWorkOrder(row: WorkOrderRow): Partial<WorkOrderRow> {
+function entriesOf(row: WorkOrderRow): Move[] {
   const history = (row.status_history ?? []) as { from?: string | null; to: string; at: string }[]
-  const entries = history.map((entry) => ({
+  return history.map((entry) => ({
     from: entry.from ?? null,
     to: entry.to,
     at: Date.parse(entry.at),
   }))
-  // The first entry of a work order that was loaded in some state is no move: nothing happened at that moment.
-  const moves = entries.filter((entry) => entry.from !== null)
+}
+
+/** The first entry of a work order that was loaded in some state is no move: nothing happened at that moment. */
+function movesOf(row: WorkOrderRow): Move[] {
+  return entriesOf(row).filter((entry) => entry.from !== null)
+}
+
+export function deriveWorkOrder(row: WorkOrderRow): Partial<WorkOrderRow> {
+  const entries = entriesOf(row)
+  const moves = movesOf(row)
   const stamped = { ...row, ...stamps(row, moves) }
   const last = entries.at(-1)?.at ?? instant(row.created_at)
   return {
@@ -167,6 +175,11 @@ function responseTime(row: WorkOrderRow, moves: readonly Move[]): number {
   const taken = moves.filter((move) => !['new', 'on_hold', 'cancelled'].includes(move.to))
   const times = [row.acknowledged_at, row.assigned_at, row.started_at, row.completed_at]
   return Math.min(...taken.map((move) => move.at), ...times.map((at) => instant(at) ?? Infinity))
+}
+
+/** Has someone taken up the work? */
+export function isTakenUp(row: WorkOrderRow): boolean {
+  return responseTime(row, movesOf(row)) < Infinity
 }
 
 /** Milliseconds of the holds that began before `until` and have ended. */

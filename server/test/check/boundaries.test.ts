@@ -34,7 +34,8 @@ const NAMED_PUBLIC = [
   'documents/spool.ts',
   'documents/storage.ts',
   'documents/upload.ts',
-  // The feed of events, and when it has grown.
+  // The feed of events, what they mean, and when it has grown.
+  'events/catalogue.ts',
   'events/feed.ts',
   'events/payload.ts',
   'events/wake.ts',
