@@ -44,20 +44,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     forceCloseConnections: 'idle',
     frameworkErrors: unreadable,
   })
-  app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
-    const issues = validate(schema as JsonSchema, data, httpPart === 'body' ? 'body' : 'query')
-    return issues.length > 0 ? { error: invalid(issues) } : { value: data }
-  })
-  // A text body is a mistake, not a JSON string; a merge patch is JSON by another name.
-  app.removeContentTypeParser('text/plain')
-  app.addContentTypeParser(
-    'application/merge-patch+json',
-    { parseAs: 'string' },
-    app.getDefaultJsonParser('error', 'error'),
-  )
-  // Handlers send bytes they rendered; what little is left needs no compiled serializer.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
-
+  media(app)
   const keys = new Keys(db)
   const log = new RequestLog(db, (error) =>
     app.log.error({ err: error }, 'request log not written'),
@@ -107,6 +94,23 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
     await touchKeys(db, keys).catch(() => {})
   })
   return app
+}
+
+/** How bodies are read, checked and written. */
+function media(app: FastifyInstance): void {
+  app.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
+    const issues = validate(schema as JsonSchema, data, httpPart === 'body' ? 'body' : 'query')
+    return issues.length > 0 ? { error: invalid(issues) } : { value: data }
+  })
+  // A text body is a mistake, not a JSON string; a merge patch is JSON by another name.
+  app.removeContentTypeParser('text/plain')
+  app.addContentTypeParser(
+    'application/merge-patch+json',
+    { parseAs: 'string' },
+    app.getDefaultJsonParser('error', 'error'),
+  )
+  // Handlers send bytes they rendered; what little is left needs no compiled serializer.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data))
 }
 
 async function touchKeys(db: Db, keys: Keys): Promise<void> {

@@ -245,7 +245,8 @@ describe('an endpoint that fails', () => {
     const rows = await deliveries(client, webhook.id, 26, ['succeeded'])
     const failed = rows.filter(({ state }) => state === 'failed').map(({ event_id }) => event_id)
     const again = rows.filter(({ trigger, state }) => trigger === 'replay' && state === 'succeeded')
-    expect(again.map(({ event_id }) => event_id).toSorted()).toEqual(failed.toSorted())
+    expect(new Set(again.map(({ event_id }) => event_id))).toEqual(new Set(failed))
+    expect(again).toHaveLength(failed.length)
   })
 
   it('is told of after a day and three, and suspended after five days', async () => {
