@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
+import { benchDeliveries } from './deliveries.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
 import { benchRequests } from './requests.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
@@ -50,6 +51,11 @@ async function main(): Promise<void> {
     process.stdout.write(`select 1: ${String(results['select_1_per_second'])}/s\n`)
     if (wanted('requests')) results['requests'] = await benchRequests(server)
     await server.stop()
+    if (wanted('deliveries')) {
+      server = await startServer(data_dir, { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
+      results['deliveries'] = await benchDeliveries(server)
+      await server.stop()
+    }
     // Imports get a process of their own, so that its peak memory is theirs.
     server = await startServer(data_dir)
     if (wanted('workbooks')) results['workbooks'] = await benchWorkbooks(server)

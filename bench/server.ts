@@ -34,11 +34,20 @@ export async function newDataDir(): Promise<string> {
 }
 
 /** Starts the service and waits for its first answer. */
-export async function startServer(data_dir: string): Promise<Server> {
+export async function startServer(
+  data_dir: string,
+  settings: Record<string, string> = {},
+): Promise<Server> {
   const port = await freePort()
   const started = performance.now()
   const child = spawn(process.execPath, ['server/src/main.ts', 'serve', '--work'], {
-    env: { ...process.env, ...SETTINGS, GRID_DATA_DIR: data_dir, GRID_PORT: String(port) },
+    env: {
+      ...process.env,
+      ...SETTINGS,
+      ...settings,
+      GRID_DATA_DIR: data_dir,
+      GRID_PORT: String(port),
+    },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const base = `http://127.0.0.1:${port}/api/v1`

@@ -200,7 +200,7 @@ create policy event_system on event to grid_system using (true);
 do $$
 declare name text;
 begin
-  foreach name in array array['building', 'floor', 'space', 'lease', 'work_order'] loop
+  foreach name in array array['building', 'floor', 'space'] loop
     execute format('create policy %I on %I to grid_system using (true)', name || '_system', name);
   end loop;
 end $$;
@@ -337,7 +337,7 @@ create function app.claim_deliveries(most integer, lease bigint, lanes json)
       'deliveries', coalesce((select json_agg(c order by c.id) from claimed c), '[]'),
       'events', coalesce((select json_agg(json_build_object('org_id', v.org_id, 'seq', t.first_seq + v.n, 'tx_id', v.tx_id, 'n', v.n,
           'at', v.at, 'type', v.type, 'object_type', v.object_type, 'object_id', v.object_id, 'operation', v.operation,
-          'version', v.version, 'changed', v.changed, 'previous', v.previous, 'body', v.body, 'actor_type', t.actor_type,
+          'version', v.version, 'changed', v.changed, 'previous', v.previous, 'about', v.about, 'body', v.body, 'actor_type', t.actor_type,
           'actor_id', t.actor_id, 'actor_name', t.actor_name, 'request_id', t.request_id, 'job_id', t.job_id,
           'environment', g.environment))
         from (select distinct c.org_id, c.tx_id, c.n from claimed c) e

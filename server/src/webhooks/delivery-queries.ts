@@ -84,7 +84,7 @@ export async function claim(db: Control, most: number, lanes: readonly Room[]): 
       [most, lease_id, JSON.stringify(lanes)],
     ),
   )
-  const { deliveries, events, webhooks } = row?.taken as Omit<Claim, 'lease_id'>
+  const { deliveries, events, webhooks } = (row as { taken: Omit<Claim, 'lease_id'> }).taken
   return {
     lease_id,
     deliveries,

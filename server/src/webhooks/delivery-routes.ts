@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { patternSql } from '../events/feed.ts'
+import { ownUrl } from '../http/own-url.ts'
 import { notFound } from '../kit/errors.ts'
 import { pathId, publicId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
@@ -10,7 +11,7 @@ import * as docs from './delivery-docs.ts'
 import { findDelivery, listDeliveries } from './delivery-queries.ts'
 import { estimate, getReplay, replayRequest, startReplay, stopReplay } from './replays.ts'
 import type { ReplayBody } from './replays.ts'
-import { ownUrl } from './routes.ts'
+import { requireKnownTypes } from './fields.ts'
 import { getWebhook } from './service.ts'
 
 interface ListQuery {
@@ -81,6 +82,7 @@ function replayRoutes(app: FastifyInstance): void {
     async (request, reply) => {
       const { caller, body } = request
       const webhook = await getWebhook(app.db, caller.org_id, pathId('wh', request.params.id))
+      requireKnownTypes(body.types ?? [], 'types')
       const wanted = await replayRequest(app.store, webhook, body)
       if (body.dry_run)
         return { object: 'replay_estimate', total: await estimate(app.store, webhook, wanted) }

@@ -88,7 +88,9 @@ describe('a delivery', () => {
     await subscribe(other, foreign.url, { events: ['*'] })
     const [id] = await makeParties(client, 2)
     await client.patch(`/parties/${id}`, { legal_name: 'New name' })
-    await until(() => all.arrived.filter(({ event }) => /^party/.test(event.type)).length === 3)
+    await until(
+      () => all.arrived.filter(({ event }) => event.type.startsWith('party.')).length === 3,
+    )
     await until(() => one.arrived.length === 2)
     expect([none.arrived.length, foreign.arrived.length]).toEqual([0, 0])
     expect(new Set(all.arrived.map(({ event }) => event.id)).size).toBe(all.arrived.length)

@@ -5,6 +5,7 @@ import { invalid } from '../kit/errors.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import { nullable } from '../kit/field.ts'
 import { idDigits } from '../kit/ids.ts'
+import { catalogue } from '../events/catalogue.ts'
 import { SCHEMA_VERSION } from '../events/payload.ts'
 import { URL_MAX } from './target.ts'
 import type { Choices } from './types.ts'
@@ -170,7 +171,8 @@ export function changesOf(body: Partial<ChoicesBody>): Partial<Choices> {
 }
 
 /** @throws 422 for patterns that no type of event fits, with what may have been meant. */
-export function requireKnownTypes(patterns: readonly string[], types: readonly string[]): void {
+export function requireKnownTypes(patterns: readonly string[], field = 'events'): void {
+  const types = catalogue.map(({ type }) => type)
   const issues = patterns.flatMap((pattern, i): Issue[] => {
     const known = pattern.endsWith('*')
       ? types.some((type) => type.startsWith(pattern.slice(0, -1)))
@@ -180,7 +182,7 @@ export function requireKnownTypes(patterns: readonly string[], types: readonly s
     const message = `no event is of the type '${pattern}'`
     return [
       {
-        field: `events[${i}]`,
+        field: `${field}[${i}]`,
         code: 'unknown_value',
         message,
         ...(suggestion ? { suggestion } : {}),

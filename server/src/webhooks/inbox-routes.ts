@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
+import { ownUrl } from '../http/own-url.ts'
 import { notFound } from '../kit/errors.ts'
 import { pathId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
 import { JSON_TYPE, sendPage } from '../kit/routes.ts'
-import * as docs from './docs.ts'
+import * as docs from './inbox-docs.ts'
 import { createInbox, getInbox, receive, receivedView, removeInbox } from './inbox.ts'
 import { findInbox, listRequests } from './inbox-queries.ts'
 import { SigningKeys } from './request.ts'
-import { ownUrl } from './routes.ts'
 
 /** Largest request an inbox takes, in bytes. */
 const RECEIVED_MAX = 256 * 1024

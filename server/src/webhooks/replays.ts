@@ -1,6 +1,7 @@
 /** Replays: events delivered again, as a job that outlives the process that began it. */
 import type { Db } from '../db/db.ts'
 import { findEvents } from '../events/feed.ts'
+import { Signal } from '../events/wake.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { publicId } from '../kit/ids.ts'
 import { record } from '../kit/record.ts'
@@ -23,6 +24,9 @@ import {
 import type { Progress, Replay, ReplayRequest } from './replay-queries.ts'
 import { getWebhook } from './service.ts'
 import type { Webhook } from './types.ts'
+
+/** A request of this process, or a circuit that closed, has begun a replay. */
+export const replayAsked = new Signal()
 
 /** Deliveries that one step of a replay makes. */
 const STEP = 500
@@ -120,6 +124,7 @@ export async function startReplay(
       },
     ])
   })
+  replayAsked.wake()
   return replayView(replay, { waiting: 0, succeeded: 0, failed: 0, cancelled: 0 })
 }
 
@@ -215,4 +220,5 @@ export async function redrive(
   })
   if (replay.total === 0) return
   await db.transaction(org_id, async (tx) => insertReplay(tx, org_id, replay))
+  replayAsked.wake()
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { baseUrl } from '../config.ts'
+import { ownUrl } from '../http/own-url.ts'
 import { invalid } from '../kit/errors.ts'
 import { pathId } from '../kit/ids.ts'
 import { paging } from '../kit/paging.ts'
@@ -7,9 +7,10 @@ import { etagOf, ifMatch, JSON_TYPE, sendPage, writeRequest } from '../kit/route
 import { requestOf } from '../kit/write.ts'
 import { deliveryRoutes } from './delivery-routes.ts'
 import * as docs from './docs.ts'
-import { changesOf, choicesOf } from './fields.ts'
+import { changesOf, choicesOf, requireKnownTypes } from './fields.ts'
 import type { ChoicesBody } from './fields.ts'
 import { inboxAt } from './inbox.ts'
+import { testWebhook } from './inbox-docs.ts'
 import { inboxRoutes } from './inbox-routes.ts'
 import { listWebhooks } from './queries.ts'
 import { SigningKeys } from './request.ts'
@@ -45,12 +46,6 @@ export function webhookRoutes(app: FastifyInstance): void {
   inboxRoutes(app)
 }
 
-/** The address under which this process is reached. */
-export function ownUrl(app: FastifyInstance): string {
-  const address = app.server.address()
-  return baseUrl(app.config, typeof address === 'object' ? address?.port : undefined)
-}
-
 /** Whether a URL may be delivered to, and which inbox it is that of. @throws 422 when it may not. */
 async function inboxOrTarget(
   app: FastifyInstance,
@@ -69,6 +64,7 @@ function collection(app: FastifyInstance): void {
     docs.createWebhook,
     async (request, reply) => {
       const choices = choicesOf(request.body)
+      requireKnownTypes(choices.events)
       const inbox_id = await inboxOrTarget(app, request.caller.org_id, choices.url)
       const write = writeRequest(request)
       const answer = await createWebhook(app.store, app.secrets, write, { ...choices, inbox_id })
@@ -124,6 +120,7 @@ function single(app: FastifyInstance): void {
       const { caller, body } = request
       await getWebhook(app.db, caller.org_id, id)
       const changes = changesOf(body)
+      requireKnownTypes(changes.events ?? [])
       const target =
         body.url === undefined
           ? {}
@@ -184,7 +181,7 @@ interface TestBody {
 function testing(app: FastifyInstance): void {
   const keys = new SigningKeys(app.secrets)
 
-  app.post<{ Body: TestBody }>('/webhooks/test', docs.testWebhook, async (request) => {
+  app.post<{ Body: TestBody }>('/webhooks/test', testWebhook, async (request) => {
     const { caller, body } = request
     const made = body.url !== undefined && body.secret === undefined ? newSecret() : null
     const tested = await testedOf(app, keys, caller.org_id, {

@@ -7,7 +7,7 @@ import { placed } from '../events/wake.ts'
 import { secretsOf } from '../secrets.ts'
 import { fanOut, failingWebhooks, recover } from './delivery-queries.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { redrive, stepReplays } from './replays.ts'
+import { redrive, replayAsked, stepReplays } from './replays.ts'
 import { suspendWebhook, warnOfFailing } from './service.ts'
 
 /** Deliveries that are made at once. */
@@ -59,7 +59,7 @@ export function webhookWork(
     ['fan-out', async (stopping) => await makeDeliveries(db, dispatcher, stopping)],
     ['deliveries', async (stopping) => await dispatcher.step(stopping)],
     ['lost deliveries', async () => (await recover(db, HELD_DAYS), RECOVER_MS)],
-    ['replays', async () => ((await stepReplays(db)) > 0 ? REPLAY_BUSY_MS : REPLAY_IDLE_MS)],
+    ['replays', async (stopping) => await replay(db, dispatcher, stopping)],
     ['failing webhooks', async () => (await judgeFailing(db), HEALTH_MS)],
   ]
   const end = async (): Promise<void> => {
@@ -81,6 +81,17 @@ async function makeDeliveries(
     return 0
   }
   await placed.asleep(FAN_OUT_IDLE_MS, stopping, seen)
+  return 0
+}
+
+/** Goes on with replays; a new one of this process begins at once. */
+async function replay(db: Db, dispatcher: Dispatcher, stopping: AbortSignal): Promise<number> {
+  const seen = replayAsked.count
+  if ((await stepReplays(db)) > 0) {
+    dispatcher.ready.wake()
+    return REPLAY_BUSY_MS
+  }
+  await replayAsked.asleep(REPLAY_IDLE_MS, stopping, seen)
   return 0
 }
 

@@ -1,0 +1,222 @@
+/** Webhooks: how many deliveries a second, how soon after the commit, and what they cost those who write. */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import type { Report } from './load.ts'
+import { load } from './clients.ts'
+import type { Received } from './receiver.ts'
+import { openDb, seedLeases } from './seed.ts'
+import type { Server } from './server.ts'
+
+/** Leases written at once, each delivered to as many webhooks. */
+const LEASES = 10_000
+const WEBHOOKS = 4
+
+const LATENCY_EVENTS_S = 500
+const LATENCY_S = 10
+const WRITE_S = 4
+const WRITE_ROUNDS = 3
+
+export interface DeliveryResult {
+  deliveries_per_second: number
+  delivered: number
+  latency_p50_ms: number
+  latency_p99_ms: number
+  latency_events_per_second: number
+  writes_per_second: number
+  writes_per_second_with_3_webhooks: number
+  write_ratio: number
+}
+
+/** A receiver in a process of its own. */
+class Sink {
+  readonly child: ChildProcess
+  url = ''
+
+  constructor() {
+    this.child = spawn(process.execPath, ['bench/receiver.ts'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+  }
+
+  async open(): Promise<this> {
+    const [port] = (await once(
+      this.child.stdout as NonNullable<typeof this.child.stdout>,
+      'data',
+    )) as [Buffer]
+    this.url = `http://127.0.0.1:${String(port).trim()}/hook`
+    return this
+  }
+
+  async seen(method: 'GET' | 'DELETE' = 'GET'): Promise<Received> {
+    return (await (await fetch(this.url, { method })).json()) as Received
+  }
+
+  /** Waits until as many came, or no more do. */
+  async until(count: number): Promise<Received> {
+    let before = -1
+    for (;;) {
+      const seen = await this.seen()
+      if (seen.count >= count || (seen.count === before && seen.count > 0)) return seen
+      before = seen.count
+      await new Promise((resolve) => setTimeout(resolve, 2_000))
+    }
+  }
+}
+
+async function call(
+  server: Server,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ id: string }> {
+  const answer = await fetch(server.base + path, {
+    method,
+    headers: {
+      'x-api-key': server.key,
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  })
+  if (!answer.ok) throw new Error(await answer.text())
+  return (answer.status === 204 ? {} : await answer.json()) as { id: string }
+}
+
+async function subscribe(
+  server: Server,
+  url: string,
+  count: number,
+  type: string,
+): Promise<string[]> {
+  const ids: string[] = []
+  for (let i = 0; i < count; i++) {
+    const choices = { url, events: [type], max_concurrency: 50 }
+    ids.push((await call(server, 'POST', '/webhooks', choices)).id)
+  }
+  return ids
+}
+
+async function unsubscribe(server: Server, ids: readonly string[]): Promise<void> {
+  for (const id of ids) await call(server, 'DELETE', `/webhooks/${id}`)
+}
+
+/** @param server started with loopback allowed for webhooks. */
+export async function benchDeliveries(server: Server): Promise<DeliveryResult> {
+  const sink = await new Sink().open()
+  try {
+    const speed = await throughput(server, sink)
+    process.stdout.write(`deliveries: ${speed.deliveries_per_second}/s\n`)
+    const delay = await latency(server, sink)
+    process.stdout.write(
+      `commit to receipt at ${delay.latency_events_per_second}/s: p50 ${delay.latency_p50_ms} ms, p99 ${delay.latency_p99_ms} ms\n`,
+    )
+    const cost = await writeCost(server, sink)
+    process.stdout.write(`writes with 3 webhooks: ${cost.write_ratio} of those without\n`)
+    return { ...speed, ...delay, ...cost }
+  } finally {
+    sink.child.kill()
+  }
+}
+
+/** Leases are written in bulk, so that the deliveries are all there is to do. */
+async function throughput(
+  server: Server,
+  sink: Sink,
+): Promise<Pick<DeliveryResult, 'deliveries_per_second' | 'delivered'>> {
+  const party = (await call(server, 'POST', '/parties', {
+    kind: 'company',
+    legal_name: 'Acme',
+  })) as { id: string; organization_id?: string }
+  const property = await call(server, 'POST', '/properties', {
+    name: 'Harbor Point',
+    property_type: 'office',
+    status: 'owned',
+    address: { line1: '1 Harbor Street', city: 'Boston', postal_code: '02110', country: 'US' },
+    latitude: 42.36,
+    longitude: -71.05,
+    time_zone: 'America/New_York',
+    currency: 'USD',
+    area_unit: 'sqft',
+  })
+  const ids = await subscribe(server, sink.url, WEBHOOKS, 'lease.created')
+  await sink.seen('DELETE')
+  const db = await openDb(server.socket_dir)
+  await seedLeases(db, Number(party.organization_id?.slice(4)), LEASES, property.id, party.id)
+  await db.close()
+  const { count, first_at, last_at } = await sink.until(LEASES * WEBHOOKS)
+  await unsubscribe(server, ids)
+  const seconds = (last_at - first_at) / 1_000
+  return { deliveries_per_second: Math.round((count - 1) / seconds), delivered: count }
+}
+
+/** Parties are created at a steady pace; each event names the time of its write. */
+async function latency(
+  server: Server,
+  sink: Sink,
+): Promise<
+  Pick<DeliveryResult, 'latency_p50_ms' | 'latency_p99_ms' | 'latency_events_per_second'>
+> {
+  const ids = await subscribe(server, sink.url, 1, 'party.created')
+  await sink.seen('DELETE')
+  const count = LATENCY_EVENTS_S * LATENCY_S
+  const start = performance.now()
+  const calls: Promise<unknown>[] = []
+  while (calls.length < count) {
+    const due = Math.min(count, ((performance.now() - start) / 1_000) * LATENCY_EVENTS_S)
+    while (calls.length < due)
+      calls.push(call(server, 'POST', '/parties', { kind: 'company', legal_name: 'Acme' }))
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+  await Promise.all(calls)
+  const seconds = (performance.now() - start) / 1_000
+  const { delays } = await sink.until(count)
+  await unsubscribe(server, ids)
+  const at = (share: number): number =>
+    Math.round((delays[Math.floor(delays.length * share)] ?? Number.NaN) * 10) / 10
+  return {
+    latency_p50_ms: at(0.5),
+    latency_p99_ms: at(0.99),
+    latency_events_per_second: Math.round(count / seconds),
+  }
+}
+
+/** Writes with and without webhooks in turn, so that a slower minute of the machine hits both. */
+async function writeCost(
+  server: Server,
+  sink: Sink,
+): Promise<
+  Pick<DeliveryResult, 'writes_per_second' | 'writes_per_second_with_3_webhooks' | 'write_ratio'>
+> {
+  const body = JSON.stringify({ kind: 'company', legal_name: 'Acme' })
+  const write = async (): Promise<number> => {
+    const report: Report = await load({
+      port: server.port,
+      key: server.key,
+      connections: 8,
+      seconds: WRITE_S,
+      method: 'POST',
+      paths: ['/api/v1/parties'],
+      body,
+      idempotent: false,
+    })
+    return report.per_second
+  }
+  await write()
+  const [without, beside]: [number[], number[]] = [[], []]
+  for (let i = 0; i < WRITE_ROUNDS; i++) {
+    without.push(await write())
+    const ids = await subscribe(server, sink.url, 3, 'party.created')
+    beside.push(await write())
+    await unsubscribe(server, ids)
+  }
+  const [a, b] = [median(without), median(beside)]
+  return {
+    writes_per_second: a,
+    writes_per_second_with_3_webhooks: b,
+    write_ratio: Math.round((b / a) * 100) / 100,
+  }
+}
+
+function median(values: readonly number[]): number {
+  return Math.round(values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number)
+}
