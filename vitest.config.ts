@@ -6,7 +6,15 @@ const CHECKS = ['server/test/check/**/*.test.ts']
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'check', include: CHECKS, pool: 'threads', isolate: false } },
+      {
+        test: {
+          name: 'check',
+          include: CHECKS,
+          pool: 'threads',
+          isolate: false,
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'server',
