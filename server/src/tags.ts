@@ -56,6 +56,7 @@ export const tags: readonly Tag[] = [
       'Who did what: a log that shows when it was tampered with, to read, verify and export.',
   },
   { name: 'usage', description: 'What the organization used, and what its plan allows.' },
+  {
     name: 'apps',
     description: 'Register apps, install those of others, and end what they may do.',
   },

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Client } from 'pg'
-import { inject } from 'vitest'
+import { afterAll, inject } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { Db } from '../src/db/db.ts'
@@ -35,7 +35,19 @@ export async function ownDatabase(): Promise<void> {
   await client.query(`create database ${name}`)
   await client.end()
   await migrate({ host, port, user, database: name }, { name: 'grid', password: null })
+  const shared = { database, running }
   database = name
+  running = null
+  // Test files of one worker share this module: the next one is to meet the shared app again.
+  afterAll(async () => {
+    const own = running
+    database = shared.database
+    running = shared.running
+    if (!own) return
+    const { app, db } = await own
+    await app.close()
+    await db.close()
+  })
 }
 
 /** The app of this worker, started on first use. Its files are in a folder of the test run. */

@@ -58,6 +58,7 @@ export const PROPERTY_SCOPES: ReadonlySet<Scope> = new Set<Scope>([
   'write:work_orders',
   'read:facts',
   'read:changes',
+  'read:events',
 ])
 
 export function isScope(text: string): text is Scope {

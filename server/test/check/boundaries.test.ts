@@ -18,8 +18,14 @@ const sources = files(['server/src'], '.ts')
 const GROUND = new Set(['kit', 'db', 'http', 'queue'])
 
 /** Files of the top level put the parts together; only these are for everyone. */
-const SHARED_TOP = new Set(['config.ts', 'resources.ts', 'egress.ts', 'addresses.ts', 'places.ts',
-  'secrets.ts'])
+const SHARED_TOP = new Set([
+  'config.ts',
+  'resources.ts',
+  'egress.ts',
+  'addresses.ts',
+  'places.ts',
+  'secrets.ts',
+])
 
 const folderOf = (path: string): string =>
   path.includes('/') ? (path.split('/')[0] as string) : ''
@@ -41,6 +47,7 @@ const NAMED_PUBLIC = [
   'events/catalogue.ts',
   'events/feed.ts',
   'events/payload.ts',
+  'events/platform.ts',
   'events/wake.ts',
   // The times to keep, which the demo portfolio plans by.
   'work-orders/rules.ts',

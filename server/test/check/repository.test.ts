@@ -9,11 +9,7 @@ const CODE = ['server', 'bench', 'console', 'sdk', 'examples']
 const code = [...files(CODE, '.ts'), ...files(CODE, '.tsx')]
 
 /** Scopes whose endpoints are still to come; a scope leaves this list with its first endpoint. */
-const RESERVED: readonly string[] = [
-  'read:intelligence',
-  'run:assistant',
-  'run:agents',
-]
+const RESERVED: readonly string[] = ['read:intelligence', 'run:assistant', 'run:agents']
 
 /** Lines of code a file may have; longer ones hold more than one thing. */
 const LINES_MAX = 400
