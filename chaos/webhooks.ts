@@ -35,7 +35,7 @@ export async function hook(
 export async function committed(service: Service): Promise<Set<string>> {
   const owner = await service.owner()
   const { rows } = await owner.query<{ id: string }>(
-    `select 'evt_' || tx_id || '_' || n as id from event where org_id = $1 and object_type = 'party'`,
+    `select 'evt_' || (tx_id * 100000 + n) as id from event where org_id = $1 and object_type = 'party'`,
     [service.org_id],
   )
   await owner.end()

@@ -32,7 +32,7 @@ export const herd: Scenario = {
         120_000,
       )
       const started = performance.now()
-      await service.must('POST', `/webhooks/${id}/enable`, { held: 'replay_all' })
+      await service.must('POST', `/webhooks/${id}/enable`, { held: 'replay' })
       let slowest = 0
       await until(
         'all have come',

@@ -25,7 +25,7 @@ export const poison: Scenario = {
            values ($1, nextval('app.tx_seq'), now(), 1, 1, 'system', 'Chaos') returning tx_id, at
          )
          insert into event (org_id, tx_id, n, at, type, object_type, object_id, operation, version, changed, previous, body)
-         select $1, tx_id, 0, at, 'building.updated', 'building', 1, null, 1, '{}', '{}', '{"name": broken' from t`,
+         select $1, tx_id, 0, at, 'building.updated', 'nonsense', 1, null, 1, '{}', '{}', null from t`,
         [service.org_id],
       )
       await owner.end()
@@ -36,7 +36,7 @@ export const poison: Scenario = {
       )
       const parked = async (): Promise<{ state: string; reason?: string }[]> =>
         (await service.must('GET', `/webhooks/${id}/deliveries?state=failed`)).data
-      await until('the poisoned one is parked', async () => (await parked()).length === 1, 240_000)
+      await until('the poisoned one is parked', async () => (await parked()).length === 1, 400_000)
       const [one] = await parked()
       return counted(
         good.size + 1,

@@ -130,10 +130,10 @@ export class Keys {
     this.used.add(entry)
   }
 
-  /** Forgets every key at once, so that a revocation made here holds from now on. */
+  /** Looks every key up again before it lets it in, so that a revocation made here holds from now on. */
   forget(): void {
     this.forgotten++
-    this.cache.clear()
+    for (const entry of this.cache.values()) entry.fresh_until = 0
   }
 
   /** Keys used since the last call, with when and how. */
