@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { Client } from 'pg'
-import { inject } from 'vitest'
+import { afterAll, inject } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { Db } from '../src/db/db.ts'
@@ -35,7 +35,15 @@ export async function ownDatabase(): Promise<void> {
   await client.query(`create database ${name}`)
   await client.end()
   await migrate({ host, port, user, database: name }, { name: 'grid', password: null })
+  const shared = { running, database }
+  running = null
   database = name
+  afterAll(async () => {
+    const own = await running
+    await own?.app.close()
+    await own?.db.close()
+    ;({ running, database } = shared)
+  })
 }
 
 /** The app of this worker, started on first use. Its files are in a folder of the test run. */
