@@ -222,7 +222,8 @@ create function app.property_of(org bigint, kind text, object bigint)
   $$;
 
 -- Makes deliveries of the next events of every webhook that is behind the feed, and moves the webhooks on: both or
--- neither, so nothing is lost or made twice. One caller at a time.
+-- neither, so nothing is lost or made twice. One caller at a time. The limits inside keep the plan to one look-up per row
+-- while the statistics still tell of empty tables.
 create function app.fan_out(most integer)
   returns integer language plpgsql security definer set search_path = public, pg_temp
   as $$
@@ -237,21 +238,24 @@ create function app.fan_out(most integer)
     ), behind as materialized (
       select w.*, h.head from webhook w join heads h on h.org_id = w.org_id where w.position < h.head
       order by w.org_id, w.id limit 500 for no key update of w
-    ), share as (
-      select greatest(20, most / greatest(1, count(*)))::integer as events from behind
+    ), steps as materialized (
+      select b.*, least(b.head, b.position + greatest(20, most / (count(*) over ()))) as upto from behind b
     ), next as materialized (
       select b.org_id, b.id as webhook_id, e.seq, e.tx_id, e.n, e.type, e.object_id,
         e.type like any (b.types) and not (e.object_type = 'webhook' and e.object_id = b.id)
           and (b.property_ids is null or app.property_of(b.org_id, e.object_type, e.object_id) = any (b.property_ids)) as wanted,
         case b.state when 'active' then 'pending' else 'held' end as state, b.coalesce_seconds,
         case b.ordering when 'resource' then e.object_id end as ordering_key
-      from behind b cross join share s cross join lateral (
-        select t.first_seq + v.n as seq, v.tx_id, v.n, v.type, v.object_type, v.object_id
-        from tx t join event v on v.org_id = t.org_id and v.tx_id = t.tx_id and v.at = t.at
-        where t.org_id = b.org_id
+      from steps b cross join lateral (
+        select t.first_seq, t.tx_id, t.at from tx t
+        where t.org_id = b.org_id and t.first_seq <= b.upto
           and t.first_seq >= coalesce((select max(x.first_seq) from tx x where x.org_id = b.org_id and x.first_seq <= b.position), 0)
-          and t.first_seq + v.n > b.position
-        order by t.first_seq, v.n limit s.events) e
+        limit b.upto - b.position + 100000) t
+      cross join lateral (
+        select t.first_seq + v.n as seq, v.tx_id, v.n, v.type, v.object_type, v.object_id from event v
+        where v.org_id = b.org_id and v.tx_id = t.tx_id and v.at = t.at
+          and v.n > b.position - t.first_seq and v.n <= b.upto - t.first_seq
+        limit 100000) e
     ), added as (
       insert into delivery (org_id, webhook_id, id, tx_id, n, type, object_id, created_at, state, trigger, next_at, ordering_key)
       select o.org_id, o.webhook_id, nextval('app.delivery_seq'), o.tx_id, o.n, o.type, o.object_id, now(), o.state, 'event',
@@ -259,12 +263,12 @@ create function app.fan_out(most integer)
       from (select * from next x where x.wanted order by x.org_id, x.webhook_id, x.seq) o
       returning 1
     ), moved as (
-      update webhook w set position = m.seq
-      from (select x.org_id, x.webhook_id, max(x.seq) as seq from next x group by 1, 2) m
-      where w.org_id = m.org_id and w.id = m.webhook_id
+      update webhook w set position = s.upto from steps s where w.org_id = s.org_id and w.id = s.id
     )
     select count(*) into made from added;
-    if made > 0 then perform app.coalesce_deliveries(); end if;
+    if made > 0 and exists (select from webhook w where w.coalesce_seconds > 0) then
+      perform app.coalesce_deliveries();
+    end if;
     return made;
   end $$;
 
@@ -275,7 +279,8 @@ create function app.coalesce_deliveries()
     with waiting as materialized (
       select d.org_id, d.webhook_id, d.id, d.coalesced, row_number() over each as place,
         sum(d.coalesced) over whole as total, min(d.next_at) over whole as due
-      from webhook w join delivery d on d.org_id = w.org_id and d.webhook_id = w.id
+      from webhook w cross join lateral (
+        select * from delivery x where x.org_id = w.org_id and x.webhook_id = w.id offset 0) d
       where w.coalesce_seconds > 0 and d.state in ('pending', 'held') and d.attempt = 0 and d.trigger = 'event' and d.type like '%.updated'
       window whole as (partition by d.org_id, d.webhook_id, d.object_id, d.type, d.state),
         each as (partition by d.org_id, d.webhook_id, d.object_id, d.type, d.state order by d.id desc)
@@ -342,7 +347,7 @@ create function app.claim_deliveries(most integer, lease bigint, lanes json)
           'environment', g.environment))
         from (select distinct c.org_id, c.tx_id, c.n from claimed c) e
         join tx t on t.org_id = e.org_id and t.tx_id = e.tx_id
-        join event v on v.org_id = e.org_id and v.tx_id = e.tx_id and v.n = e.n and v.at = t.at
+        cross join lateral (select * from event x where x.org_id = e.org_id and x.tx_id = e.tx_id and x.n = e.n and x.at = t.at limit 1) v
         join organization g on g.org_id = e.org_id and g.id = e.org_id), '[]'),
       'webhooks', coalesce((select json_agg(json_build_object('org_id', w.org_id, 'id', w.id, 'url', w.url, 'payload', w.payload,
           'max_concurrency', w.max_concurrency, 'secrets', w.secrets, 'inbox_id', w.inbox_id, 'coalesce_seconds', w.coalesce_seconds))
@@ -369,7 +374,7 @@ create function app.complete_deliveries(results json)
         wait_s double precision, slow boolean, attempt jsonb, headers jsonb, body text, base64 boolean)
     ), ended as (
       delete from delivery d using r
-      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = r.lease_id
+      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.lease_id = r.lease_id
         and r.outcome in ('succeeded', 'failed', 'cancelled')
       returning d.org_id, d.webhook_id, d.id, d.tx_id, d.n, d.type, d.object_id, d.created_at, d.trigger, d.replay_id,
         d.attempt + 1 as number, d.attempts, d.coalesced, r.outcome, r.reason, r.attempt as last, r.headers, r.body, r.base64, r.slow
@@ -385,7 +390,7 @@ create function app.complete_deliveries(results json)
         attempt = case r.outcome when 'retry' then d.attempt + 1 else d.attempt end,
         attempts = case r.outcome when 'retry' then d.attempts || r.attempt else d.attempts end
       from r join webhook w on w.org_id = r.org_id and w.id = r.webhook_id
-      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.state = 'in_flight' and d.lease_id = r.lease_id
+      where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.lease_id = r.lease_id
         and r.outcome in ('retry', 'released')
       returning d.org_id, d.webhook_id, d.id, d.attempt as number, d.trigger, r.outcome, r.headers, r.body, r.base64, r.slow
     ), done as (

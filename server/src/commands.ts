@@ -28,8 +28,9 @@ import { idDigits, publicId } from './kit/ids.ts'
 import { ALL_SCOPES, isScope } from './kit/scopes.ts'
 import { bareStore } from './organizations/service.ts'
 import { registry } from './resources.ts'
-import { secretsOf } from './secrets.ts'
+import { addMasterKey, secretsOf } from './secrets.ts'
 import { serve } from './serve.ts'
+import { rewrapSecrets } from './webhooks/service.ts'
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
 
@@ -115,6 +116,13 @@ export const commands: Record<string, Command> = {
   'apps reject': moveCommand('Send an app back to its owner.', 'rejected'),
   'apps suspend': moveCommand('Stop an app: its tokens end at once, everywhere.', 'suspended'),
   'apps restore': moveCommand('Let a suspended app go on.', 'published'),
+  'secrets rotate': {
+    summary: 'Seal stored secrets with a new master key.',
+    usage:
+      '   (with GRID_MASTER_KEY: put the new key before the old one first, and remove the old one after)',
+    options: {},
+    run: async () => await withDatabase(async (booted) => await secretsRotate(booted)),
+  },
   seed: {
     summary: 'Write the demo portfolio into an organization that has no property yet.',
     usage: '[--size s|m|l] [--seed 10] [--org org_1]',
@@ -243,6 +251,17 @@ async function auditVerify(values: Values, file: string | undefined): Promise<nu
     `${ok ? 'ok' : 'NOT OK'}: ${organization_id}, entries ${range}: ${entries} verified, ${checkpoints} checkpoints`,
   )
   return ok ? 0 : 1
+}
+
+/** Running processes that read master.key keep the key they began with: stop them before, start them after. */
+async function secretsRotate(booted: Booted): Promise<void> {
+  const config = settings()
+  const own = config.GRID_MASTER_KEY === null
+  const forgetOld = own ? addMasterKey(config.GRID_DATA_DIR) : null
+  const secrets = secretsOf(config)
+  const count = await rewrapSecrets(booted.db, secrets)
+  forgetOld?.()
+  print(`${count} webhooks have secrets sealed anew; the master key is ${secrets.keyId}.`)
 }
 
 async function seed(booted: Booted, values: Values): Promise<void> {

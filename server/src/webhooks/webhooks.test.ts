@@ -1,7 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
-import { newOrganization, ownDatabase } from '../../test/grid.ts'
+import { grid, newOrganization, ownDatabase } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
 import {
@@ -13,7 +15,10 @@ import {
   subscribe,
   until,
 } from './delivery-fixture.ts'
+import { Secrets, secretsOf } from '../secrets.ts'
+import { getWebhook, requireMasterKeys, rewrapSecrets } from './service.ts'
 import { targetIssue } from './target.ts'
+import { secretContext } from './types.ts'
 
 await ownDatabase()
 const worker = await startWorker()
@@ -270,6 +275,23 @@ describe('a webhook', () => {
     ])
     await client.delete(`/webhooks/${made.id}`)
   })
+})
+
+it('keeps its secret when the master key is replaced', async () => {
+  const { app, db } = await grid()
+  const own = await newOrganization()
+  const made = await subscribe(own, url)
+  const old = secretsOf(app.config)
+  const keys = readFileSync(join(app.config.GRID_DATA_DIR, 'master.key'), 'utf8')
+  const fresh = randomBytes(32).toString('base64')
+  const both = new Secrets(() => `${fresh}\n${keys}`)
+  expect(await rewrapSecrets(db, both)).toBeGreaterThan(0)
+  const webhook = await getWebhook(db, own.org_id, Number(made.id.slice(3)))
+  const context = secretContext(own.org_id, webhook.id)
+  expect(both.open(webhook.secrets[0]?.sealed ?? '', context)).toBe(made.secret)
+  await requireMasterKeys(db, both)
+  await expect(requireMasterKeys(db, old)).rejects.toThrow(/set GRID_MASTER_KEY/)
+  expect(await rewrapSecrets(db, new Secrets(() => `${keys}\n${fresh}`))).toBeGreaterThan(0)
 })
 
 describe('GET /webhooks/{id}/deliveries', () => {

@@ -1,7 +1,7 @@
 /** The background work of webhooks: deliveries are made, sent, taken back from the dead, replayed, and given up. */
 import { baseUrl } from '../config.ts'
 import type { Config } from '../config.ts'
-import type { Db } from '../db/db.ts'
+import { Db } from '../db/db.ts'
 import { Egress } from '../egress.ts'
 import { placed } from '../events/wake.ts'
 import { secretsOf } from '../secrets.ts'
@@ -18,6 +18,9 @@ const RECOVER_MS = 5_000
 const REPLAY_BUSY_MS = 50
 const REPLAY_IDLE_MS = 1_000
 const HEALTH_MS = 60_000
+
+/** One to make deliveries, one to claim them, one to write results, one for events of imports. */
+const CONNECTIONS = { pipelined: 1, pooled: 4 }
 
 /** How long deliveries are held. */
 const HELD_DAYS = 30
@@ -42,9 +45,10 @@ export function webhookWork(
   log: (message: string) => void,
   egress = new Egress({ allow_networks: config.GRID_WEBHOOK_ALLOW_CIDRS }),
 ): WebhookWork {
+  const own = quick(db)
   const dispatcher = new Dispatcher({
     config,
-    db,
+    db: own,
     egress,
     secrets: secretsOf(config),
     base_url: baseUrl(config),
@@ -56,7 +60,7 @@ export function webhookWork(
     },
   })
   const steps: WebhookWork['steps'] = [
-    ['fan-out', async (stopping) => await makeDeliveries(db, dispatcher, stopping)],
+    ['fan-out', async (stopping) => await makeDeliveries(own, dispatcher, stopping)],
     ['deliveries', async (stopping) => await dispatcher.step(stopping)],
     ['lost deliveries', async () => (await recover(db, HELD_DAYS), RECOVER_MS)],
     ['replays', async (stopping) => await replay(db, dispatcher, stopping)],
@@ -65,8 +69,19 @@ export function webhookWork(
   const end = async (): Promise<void> => {
     await dispatcher.drain()
     await egress.close()
+    await own.close()
   }
   return { dispatcher, steps, end }
+}
+
+/**
+ * Connections whose commits do not wait for the disk. What a crash of the database takes back is done again: deliveries
+ * are made anew, and what was sent is sent once more. They also stand less in the way of the sequencer, which waits for
+ * every transaction that is open.
+ */
+function quick(db: Db): Db {
+  const options = `${db.config.options ?? ''} -c synchronous_commit=off`
+  return new Db({ ...db.config, options }, CONNECTIONS)
 }
 
 /** Makes deliveries of what the sequencer has placed; of what another process placed, when it is looked for. */
