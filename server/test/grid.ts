@@ -35,14 +35,18 @@ export async function ownDatabase(): Promise<void> {
   await client.query(`create database ${name}`)
   await client.end()
   await migrate({ host, port, user, database: name }, { name: 'grid', password: null })
-  const shared = { running, database }
-  running = null
+  const shared = { database, running }
   database = name
+  running = null
+  // Test files of one worker share this module: the next one is to meet the shared app again.
   afterAll(async () => {
-    const own = await running
-    await own?.app.close()
-    await own?.db.close()
-    ;({ running, database } = shared)
+    const own = running
+    database = shared.database
+    running = shared.running
+    if (!own) return
+    const { app, db } = await own
+    await app.close()
+    await db.close()
   })
 }
 
