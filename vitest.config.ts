@@ -18,7 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'server',
-          include: ['server/**/*.test.ts'],
+          include: ['server/**/*.test.ts', 'chaos/**/*.test.ts'],
           exclude: CHECKS,
           globalSetup: ['server/test/database.ts'],
           pool: 'threads',

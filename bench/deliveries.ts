@@ -5,11 +5,10 @@ import { once } from 'node:events'
 import type { Report } from './load.ts'
 import { load } from './clients.ts'
 import type { Received } from './receiver.ts'
-import { openDb, seedLeases } from './seed.ts'
 import type { Server } from './server.ts'
 
-/** Leases written at once, each delivered to as many webhooks. */
-const LEASES = 10_000
+/** Parties created, each delivered to as many webhooks. */
+const EVENTS = 10_000
 const WEBHOOKS = 4
 
 const LATENCY_EVENTS_S = 500
@@ -69,7 +68,7 @@ async function call(
   method: string,
   path: string,
   body?: object,
-): Promise<{ id: string }> {
+): Promise<{ id: string; stats?: { held: number } }> {
   const answer = await fetch(server.base + path, {
     method,
     headers: {
@@ -79,7 +78,10 @@ async function call(
     ...(body ? { body: JSON.stringify(body) } : {}),
   })
   if (!answer.ok) throw new Error(await answer.text())
-  return (answer.status === 204 ? {} : await answer.json()) as { id: string }
+  return (answer.status === 204 ? {} : await answer.json()) as {
+    id: string
+    stats?: { held: number }
+  }
 }
 
 async function subscribe(
@@ -118,32 +120,29 @@ export async function benchDeliveries(server: Server): Promise<DeliveryResult> {
   }
 }
 
-/** Leases are written in bulk, so that the deliveries are all there is to do. */
+/** Events of single writes, held until all are there, so that the deliveries are all there is to do. */
 async function throughput(
   server: Server,
   sink: Sink,
 ): Promise<Pick<DeliveryResult, 'deliveries_per_second' | 'delivered'>> {
-  const party = (await call(server, 'POST', '/parties', {
-    kind: 'company',
-    legal_name: 'Acme',
-  })) as { id: string; organization_id?: string }
-  const property = await call(server, 'POST', '/properties', {
-    name: 'Harbor Point',
-    property_type: 'office',
-    status: 'owned',
-    address: { line1: '1 Harbor Street', city: 'Boston', postal_code: '02110', country: 'US' },
-    latitude: 42.36,
-    longitude: -71.05,
-    time_zone: 'America/New_York',
-    currency: 'USD',
-    area_unit: 'sqft',
-  })
-  const ids = await subscribe(server, sink.url, WEBHOOKS, 'lease.created')
+  const ids = await subscribe(server, sink.url, WEBHOOKS, 'party.created')
+  for (const id of ids) await call(server, 'POST', `/webhooks/${id}/pause`, {})
+  let made = 0
+  const client = async (): Promise<void> => {
+    while (made++ < EVENTS)
+      await call(server, 'POST', '/parties', { kind: 'company', legal_name: 'Acme' })
+  }
+  await Promise.all(Array.from({ length: 16 }, client))
+  for (const id of ids)
+    for (let held = 0; held < EVENTS;) {
+      const webhook = await call(server, 'GET', `/webhooks/${id}`)
+      held = webhook.stats?.held ?? 0
+    }
   await sink.seen('DELETE')
-  const db = await openDb(server.socket_dir)
-  await seedLeases(db, Number(party.organization_id?.slice(4)), LEASES, property.id, party.id)
-  await db.close()
-  const { count, first_at, last_at } = await sink.until(LEASES * WEBHOOKS)
+  await Promise.all(
+    ids.map(async (id) => await call(server, 'POST', `/webhooks/${id}/enable`, { held: 'replay' })),
+  )
+  const { count, first_at, last_at } = await sink.until(EVENTS * WEBHOOKS)
   await unsubscribe(server, ids)
   const seconds = (last_at - first_at) / 1_000
   return { deliveries_per_second: Math.round((count - 1) / seconds), delivered: count }

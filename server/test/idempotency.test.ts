@@ -217,7 +217,7 @@ describe('the same key', () => {
       client.org_id,
     ])
     await behind.end()
-    await db.flyControl('select app.forget_answers()', [])
+    await db.flyControl('select app.forget_answers(24)', [])
     await client.post('/parties', samples.party(), KEY)
     expect(await count(client, '/parties')).toBe(2)
   })

@@ -21,11 +21,15 @@ import { webhookWork } from '../webhooks/work.ts'
  */
 type Step = (stopping: AbortSignal) => Promise<number>
 
-const PLACING_BUSY_MS = 25
+const PLACING_BUSY_MS = 10
 const PLACING_IDLE_MS = 250
 
 const FAILED_FIRST_MS = 1_000
 const FAILED_MAX_MS = 60_000
+
+/** What happens is sealed within a second; where much waits to be, at once. */
+const SEALING_MS = 400
+const SEALED_MANY = 300
 
 /** Starts every loop. @returns a function that stops them and waits for the steps under way. */
 export function startWork(
@@ -46,7 +50,9 @@ export function startWork(
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
-    loop('audit', log, async () => ((await sealAudits(db, await key)) > 0 ? 5 : 500)),
+    loop('audit', log, async () =>
+      (await sealAudits(db, await key)) >= SEALED_MANY ? 0 : SEALING_MS,
+    ),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))
