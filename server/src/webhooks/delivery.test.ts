@@ -57,6 +57,9 @@ describe('a delivery', () => {
       'x-grid-trigger': 'event',
     })
     expect(event).toMatchObject({ type: 'party.created', data: { object: { id: party } } })
+    await expect
+      .poll(async () => (await client.get('/usage')).body.totals)
+      .toMatchObject({ deliveries: 1 })
     expect(row).toMatchObject({
       event_id: event.id,
       state: 'succeeded',

@@ -71,6 +71,8 @@ export interface DispatcherParts {
   log: (message: string) => void
   /** Hears of webhooks that are gone and of circuits that changed, after it was written. */
   told: (gone: readonly Gone[], moved: readonly Moved[]) => Promise<void>
+  /** Hears how many attempts of an organization's deliveries were made. */
+  counted: (org_id: number, attempts: number) => void
 }
 
 /** A receiver that answered 410. */
@@ -289,7 +291,7 @@ export class Dispatcher {
 
   /** @returns how long to wait before the next batch, in milliseconds. */
   private async save(batch: readonly Result[], gone: readonly Gone[]): Promise<number> {
-    const { db, log, told } = this.parts
+    const { db, log, told, counted } = this.parts
     let moved: Moved[]
     try {
       moved = await complete(db, batch)
@@ -300,6 +302,11 @@ export class Dispatcher {
       return RESULTS_FAILED_MS
     }
     this.outstanding -= batch.length
+    const made = Map.groupBy(
+      batch.filter(({ attempt }) => attempt !== null),
+      ({ org_id }) => org_id,
+    )
+    for (const [org_id, results] of made) counted(org_id, results.length)
     this.ready.wake()
     if (gone.length + moved.length > 0)
       await told(gone, moved).catch((error: Error) => log(`webhooks: ${error.message}`))

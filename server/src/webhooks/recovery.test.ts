@@ -53,6 +53,7 @@ function dispatcher(over: object = {}): Dispatcher {
     base_url: '',
     log: () => {},
     told,
+    counted: () => {},
   }
   return new Dispatcher({ ...parts, ...over })
 }

@@ -5,6 +5,7 @@ import { Db } from '../db/db.ts'
 import { Egress } from '../egress.ts'
 import { placed } from '../events/wake.ts'
 import { secretsOf } from '../secrets.ts'
+import { count } from '../usage/service.ts'
 import { fanOut, failingWebhooks, recover } from './delivery-queries.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { redrive, replayAsked, stepReplays } from './replays.ts'
@@ -58,6 +59,7 @@ export function webhookWork(
         await suspendWebhook(db, org_id, webhook_id, 'gone')
       for (const one of moved) if (one.move === 'closes') await redrive(db, one)
     },
+    counted: (org_id, attempts) => count(db, 'deliveries', org_id, attempts),
   })
   const steps: WebhookWork['steps'] = [
     ['fan-out', async (stopping) => await makeDeliveries(own, dispatcher, stopping)],
