@@ -1,5 +1,5 @@
 /** The product in processes of its own that can be killed, with the database it keeps. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -59,6 +59,11 @@ export class Service {
     return join(this.data_dir, 'run')
   }
 
+  /** The database for other processes, as the app's role. */
+  get database_url(): string {
+    return `postgresql://grid@localhost/postgres?host=${encodeURIComponent(this.socket_dir)}`
+  }
+
   /** Process id of the one that owns the database. */
   get pid(): number {
     return this.main?.pid as number
@@ -82,9 +87,7 @@ export class Service {
   /** Another process on the same database. @returns its port and a way to kill it. */
   async join(role: Role): Promise<{ base: string; kill: () => Promise<void> }> {
     const port = await freePort()
-    const user = 'grid'
-    const url = `postgresql://${user}@localhost/postgres?host=${encodeURIComponent(this.socket_dir)}`
-    const child = this.spawn(role, port, { DATABASE_URL: url })
+    const child = this.spawn(role, port, { DATABASE_URL: this.database_url })
     this.others.push(child)
     if (role !== 'work') await answers(child, port)
     const kill = async (): Promise<void> => {
@@ -93,6 +96,25 @@ export class Service {
       await gone
     }
     return { base: `http://127.0.0.1:${port}/api/v1`, kill }
+  }
+
+  /** A new child organization. @returns a key of it. */
+  async organization(name: string): Promise<string> {
+    const { id } = await this.must('POST', '/organizations', {
+      name,
+      slug: name.toLowerCase().replaceAll(' ', '-'),
+      default_currency: 'USD',
+      default_area_unit: 'sqft',
+      time_zone: 'America/New_York',
+      locale: 'en-US',
+    })
+    const env = { GRID_DATA_DIR: this.data_dir, DATABASE_URL: this.database_url, ...this.env }
+    const out = execFileSync(
+      process.execPath,
+      ['server/src/main.ts', 'keys', 'create', '--name', 'Chaos', '--org', String(id)],
+      { env: { PATH: process.env['PATH'], ...env }, encoding: 'utf8' },
+    )
+    return /grid_live_\S+/.exec(out)?.[0] as string
   }
 
   /** A request with the live key; null when no answer came. */

@@ -1,5 +1,5 @@
 /** What scenarios of deliveries share: an installation that may send to this machine, its webhooks, its events. */
-import { Service } from './service.ts'
+import { send, Service } from './service.ts'
 import type { Receiver } from './receiver.ts'
 
 export interface Hook {
@@ -22,13 +22,12 @@ export async function hook(
   service: Service,
   receiver: Pick<Receiver, 'url'>,
   options: Record<string, unknown> = {},
+  key = service.key,
 ): Promise<Hook> {
-  return await service.must('POST', '/webhooks', {
-    url: receiver.url,
-    events: ['party.*'],
-    max_concurrency: 50,
-    ...options,
-  })
+  const choices = { url: receiver.url, events: ['party.*'], max_concurrency: 50, ...options }
+  const { status, body } = await send(service.base, key, 'POST', '/webhooks', choices)
+  if (status !== 201) throw new Error(`no webhook: ${JSON.stringify(body)}`)
+  return body
 }
 
 /** Public ids of every event of parties that was committed. */

@@ -2,10 +2,14 @@
 import { counted } from '../scenario.ts'
 import type { Scenario } from '../scenario.ts'
 import { lags, percentile, Receiver } from '../receiver.ts'
-import { until } from '../service.ts'
-import { hook, makeParties, startService } from '../webhooks.ts'
+import { send, until } from '../service.ts'
+import type { Service } from '../service.ts'
+import { hook, startService } from '../webhooks.ts'
 
 const WEBHOOKS = 1_000
+
+/** As many as an organization may have. */
+const PER_ORGANIZATION = 100
 const EVENTS = 10
 
 export const deadReceiver: Scenario = {
@@ -18,18 +22,12 @@ export const deadReceiver: Scenario = {
     const dead = await Receiver.start(() => {})
     try {
       const webhooks = Math.round(WEBHOOKS * Math.max(size, 0.1))
-      await hook(service, dead)
-      for (let n = 1; n < webhooks; n += 20)
-        await Promise.all(
-          Array.from(
-            { length: Math.min(20, webhooks - n) },
-            async () => await hook(service, healthy),
-          ),
-        )
+      const keys = await subscribe(service, healthy, dead, webhooks)
       const spread: number[] = []
       for (let n = 0; n < EVENTS; n++) {
         const before = healthy.receipts.length
-        await makeParties(service, 1, 1)
+        for (const key of keys)
+          await send(service.base, key, 'POST', '/parties', { kind: 'company', legal_name: 'Acme' })
         const due = before + webhooks - 1
         await until('all healthy ones have it', () =>
           Promise.resolve(healthy.receipts.length >= due),
@@ -49,4 +47,21 @@ export const deadReceiver: Scenario = {
       await service.end()
     }
   },
+}
+
+/** Webhooks of as many organizations as they need; one of them is dead. @returns a key of each organization. */
+async function subscribe(
+  service: Service,
+  healthy: Receiver,
+  dead: Receiver,
+  webhooks: number,
+): Promise<string[]> {
+  const keys = [service.key]
+  await hook(service, dead)
+  for (let made = 1; made < webhooks; made++) {
+    if (made % PER_ORGANIZATION === 0)
+      keys.push(await service.organization(`Owner ${made / PER_ORGANIZATION}`))
+    await hook(service, healthy, {}, keys.at(-1))
+  }
+  return keys
 }

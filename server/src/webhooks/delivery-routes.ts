@@ -78,7 +78,7 @@ export function deliveryRoutes(app: FastifyInstance): void {
 function replayRoutes(app: FastifyInstance): void {
   app.post<WebhookParams & { Body: ReplayBody }>(
     '/webhooks/:id/replay',
-    docs.replay,
+    { ...docs.replay, config: { ...docs.replay.config, limit: 'webhook_replay' } },
     async (request, reply) => {
       const { caller, body } = request
       const webhook = await getWebhook(app.db, caller.org_id, pathId('wh', request.params.id))

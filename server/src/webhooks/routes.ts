@@ -182,7 +182,8 @@ interface TestBody {
 function testing(app: FastifyInstance): void {
   const keys = new SigningKeys(app.secrets)
 
-  app.post<{ Body: TestBody }>('/webhooks/test', testWebhook, async (request) => {
+  const documented = { ...testWebhook, config: { ...testWebhook.config, limit: 'webhook_test' } }
+  app.post<{ Body: TestBody }>('/webhooks/test', documented, async (request) => {
     const { caller, body } = request
     const made = body.url !== undefined && body.secret === undefined ? newSecret() : null
     const tested = await testedOf(app, keys, caller.org_id, {

@@ -294,6 +294,21 @@ it('keeps its secret when the master key is replaced', async () => {
   expect(await rewrapSecrets(db, new Secrets(() => `${keys}\n${fresh}`))).toBeGreaterThan(0)
 })
 
+describe('POST /webhooks/test and /replay', () => {
+  it.each([
+    ['test', (id: string) => ['/webhooks/test', { webhook_id: id }]],
+    ['replay', (id: string) => [`/webhooks/${id}/replay`, { event_ids: [], dry_run: true }]],
+  ] as const)('%s takes no more than 30 requests a minute', async (_, asked) => {
+    const client = await newOrganization()
+    const { body } = await client.post('/webhooks', { url: target.url, events: ['party.*'] })
+    const [path, request] = asked(body.id) as [string, object]
+    const statuses: number[] = []
+    for (let n = 0; n < 31; n++) statuses.push((await client.post(path, request)).status)
+    expect(statuses.slice(0, 30)).not.toContain(429)
+    expect(statuses[30]).toBe(429)
+  })
+})
+
 describe('GET /webhooks/{id}/deliveries', () => {
   it('filters by state, type, trigger and time, and pages', async () => {
     const own = await newOrganization()
