@@ -1,6 +1,7 @@
 /** Somebody with all rights on the database changes the sealed audit log. */
 import { createHash } from 'node:crypto'
 import type { Client } from 'pg'
+import { DIGEST_SQL } from '../../server/src/audit/seal-queries.ts'
 import { counted } from '../scenario.ts'
 import type { Scenario } from '../scenario.ts'
 import { Service, until } from '../service.ts'
@@ -95,7 +96,12 @@ async function rewrite(owner: Client, org_id: number): Promise<void> {
     [org_id],
   )
   await owner.query(
-    `update audit_entry a set previous = '{"forged": true}' from audit_seal s where a.org_id = $1 and s.org_id = $1
+    `update audit_entry a set details = '{"forged": true}' from audit_seal s where a.org_id = $1 and s.org_id = $1
+       and s.position = ${PLACE} and (a.tx_id, a.n) = (s.tx_id, s.n)`,
+    [org_id],
+  )
+  await owner.query(
+    `update audit_seal s set source_digest = ${DIGEST_SQL} from audit_entry a where a.org_id = $1 and s.org_id = $1
        and s.position = ${PLACE} and (a.tx_id, a.n) = (s.tx_id, s.n)`,
     [org_id],
   )
@@ -103,7 +109,7 @@ async function rewrite(owner: Client, org_id: number): Promise<void> {
   const forged = rows.map(({ position, body }) => {
     const text =
       Number(position) === PLACE
-        ? body.replace(/"previous":[^}]*}/, '"previous":{"forged":true}')
+        ? body.replace('"details":null', '"details":{"forged":true}')
         : body
     previous = createHash('sha256').update(previous).update(text).digest()
     return { position, hash: previous.toString('hex'), body: text }
