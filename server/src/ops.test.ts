@@ -62,6 +62,12 @@ describe('health', () => {
     expect(await (await fromApi('/health/ready')).json()).toEqual({ status: 'ready' })
   })
 
+  it('shows the networks that webhooks may reach beside the public ones', async () => {
+    const { base } = await grid()
+    const answer = await fetch(base.replace('/api/v1', '/health/ready'))
+    expect(await answer.json()).toEqual({ status: 'ready', webhook_networks: ['127.0.0.1/32'] })
+  })
+
   it.each([
     ['refuses', async () => await Promise.reject(new Error('down'))],
     ['says nothing', async () => await new Promise<never>(() => {})],

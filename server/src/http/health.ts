@@ -12,10 +12,13 @@ const READY_MS = 1_000
 export function health(app: FastifyInstance): void {
   const ready = readiness(app.db)
   app.get('/health/live', docs('getLive', 'Is the process up?', 'live'), () => ({ status: 'live' }))
+  const networks = app.config.GRID_WEBHOOK_ALLOW_CIDRS
+  // Whoever looks after the service is to see that its webhooks reach further than usual.
+  const answer = { status: 'ready', ...(networks.length > 0 ? { webhook_networks: networks } : {}) }
   let wasReady = true
   app.get(
     '/health/ready',
-    docs('getReady', 'Can it serve requests?', 'ready'),
+    docs('getReady', 'Can it serve requests?', 'ready', NETWORKS),
     async (request, reply) => {
       const isReady = await ready()
       // A probe asks every few seconds: the log tells when the answer changes, not each time.
@@ -24,7 +27,7 @@ export function health(app: FastifyInstance): void {
         else app.log.error('not ready: the database does not answer')
       }
       wasReady = isReady
-      if (isReady) return { status: 'ready' }
+      if (isReady) return answer
       const detail = `The database did not answer within ${READY_MS} ms.`
       return sendProblem(request, reply, new ApiError('unavailable', detail))
     },
@@ -52,11 +55,29 @@ export function readiness(db: Db): () => Promise<boolean> {
   }
 }
 
-function docs(operationId: string, summary: string, status: string): RouteDocs {
+const NETWORKS: Record<string, JsonSchema> = {
+  webhook_networks: {
+    type: 'array',
+    items: { type: 'string' },
+    description:
+      'Networks that are not public and that webhooks may reach all the same; only where the operator allows some.',
+    examples: [['10.1.0.0/16']],
+  },
+}
+
+function docs(
+  operationId: string,
+  summary: string,
+  status: string,
+  more: Record<string, JsonSchema> = {},
+): RouteDocs {
   const response: JsonSchema = {
     type: 'object',
     description: 'It is.',
-    properties: { status: { type: 'string', const: status, description: `Always ${status}.` } },
+    properties: {
+      status: { type: 'string', const: status, description: `Always ${status}.` },
+      ...more,
+    },
   }
   return {
     config: { scope: 'public' },
