@@ -15,17 +15,21 @@ export const poison: Scenario = {
     const service = await startService()
     const receiver = await Receiver.start()
     try {
-      const { id } = await hook(service, receiver, { events: ['party.*', 'building.*'] })
+      const { id } = await hook(service, receiver, { events: ['party.*', 'lease.*'] })
       const events = Math.max(50, Math.round(EVENTS * size))
       await makeParties(service, events / 2)
       const owner = await service.owner()
       await owner.query(
+        // A claim that no source could have made: folding it fails.
         `with t as (
            insert into tx (org_id, tx_id, at, events, source_id, actor_type, actor_name)
            values ($1, nextval('app.tx_seq'), now(), 1, 1, 'system', 'Chaos') returning tx_id, at
+         ), a as (
+           insert into assertion (org_id, object_id, source_id, valid_from, tx_id, attrs)
+           select $1, 1, 1, at, tx_id, '{"rent_schedule": 7}' from t
          )
          insert into event (org_id, tx_id, n, at, type, object_type, object_id, operation, version, changed, previous, body)
-         select $1, tx_id, 0, at, 'building.updated', 'nonsense', 1, null, 1, '{}', '{}', null from t`,
+         select $1, tx_id, 0, at, 'lease.updated', 'lease', 1, null, 1, '{}', '{}', null from t`,
         [service.org_id],
       )
       await owner.end()
