@@ -271,7 +271,8 @@ create function app.count_usage(entries json)
     on conflict (org_id, hour, meter) do update set amount = u.amount + excluded.amount
   $$;
 
--- Numbers events as before, and notes whose audit entries are to be sealed.
+-- Numbers events as before, and notes whose audit entries are to be sealed. Transactions that count no event share the
+-- number of the next one, so the head of the feed is the larger of the two.
 create or replace function app.place_transactions(most integer)
   returns integer language plpgsql security definer set search_path = public, pg_temp
   as $$
