@@ -165,19 +165,25 @@ create function app.complete_deliveries(results json)
       select r.org_id, r.webhook_id from json_to_recordset(results) as r(org_id bigint, webhook_id bigint))
     order by h.org_id, h.webhook_id for no key update;
     with r as materialized (
-      select * from json_to_recordset(results) as r(org_id bigint, webhook_id bigint, id bigint, lease_id bigint, outcome text, reason text,
+      select g.org_id, g.webhook_id, g.id, g.lease_id, g.wait_s, g.slow, g.attempt, g.headers, g.body, g.base64,
+        case when gone then 'cancelled' else g.outcome end as outcome, case when gone then 'webhook_deleted' else g.reason end as reason
+      from json_to_recordset(results) as g(org_id bigint, webhook_id bigint, id bigint, lease_id bigint, outcome text, reason text,
         wait_s double precision, slow boolean, attempt jsonb, headers jsonb, body text, base64 boolean)
+      -- What would be tried again has nobody to go to when the webhook was deleted meanwhile.
+      cross join lateral (select g.outcome in ('retry', 'released') and not exists (
+        select from webhook w where w.org_id = g.org_id and w.id = g.webhook_id) as gone) w
     ), ended as (
       delete from delivery d using r
       where d.org_id = r.org_id and d.webhook_id = r.webhook_id and d.id = r.id and d.lease_id = r.lease_id
         and r.outcome in ('succeeded', 'failed', 'cancelled')
       returning d.org_id, d.webhook_id, d.id, d.tx_id, d.n, d.type, d.object_id, d.created_at, d.trigger, d.replay_id,
-        d.attempt + 1 as number, d.attempts, d.coalesced, r.outcome, r.reason, r.attempt as last, r.headers, r.body, r.base64, r.slow
+        d.attempt + (r.attempt is not null)::integer as number, coalesce(d.attempts || r.attempt, d.attempts) as attempts, d.coalesced,
+        r.outcome, r.reason, r.headers, r.body, r.base64, r.slow
     ), logged as (
       insert into delivery_log (org_id, webhook_id, id, at, tx_id, n, type, object_id, created_at, state, reason, trigger, replay_id,
         attempt, attempts, coalesced)
       select e.org_id, e.webhook_id, e.id, now(), e.tx_id, e.n, e.type, e.object_id, e.created_at, e.outcome, e.reason, e.trigger,
-        e.replay_id, e.number, e.attempts || e.last, e.coalesced
+        e.replay_id, e.number, e.attempts, e.coalesced
       from ended e
     ), again as (
       update delivery d set state = case w.state when 'active' then 'pending' else 'held' end,

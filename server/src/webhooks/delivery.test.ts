@@ -333,18 +333,24 @@ describe('a webhook', () => {
     expect(performance.now() - start).toBeGreaterThan(1_000)
   })
 
-  it('that is deleted gets nothing more', async () => {
+  it.each([
+    ['waits to be tried again', 0],
+    ['is on its way', 300],
+  ])('that is deleted while a delivery %s gets nothing more', async (_, answers_ms) => {
     const client = await newOrganization()
-    const target = await listen((response) => void response.writeHead(500).end())
+    const target = await listen((response) => {
+      setTimeout(() => response.writeHead(500).end(), answers_ms)
+    })
     const webhook = await subscribe(client, target.url)
     await makeParties(client, 1)
     await until(() => target.arrived.length > 0)
     expect((await client.delete(`/webhooks/${webhook.id}`)).status).toBe(204)
-    await until(
+    const ended = await until(
       async () =>
         await behind('select state, reason from delivery_log where org_id = $1', [client.org_id]),
       (rows) => rows.length === 1,
     )
+    expect(ended).toEqual([{ state: 'cancelled', reason: 'webhook_deleted' }])
     expect(await behind('select from delivery where org_id = $1', [client.org_id])).toEqual([])
   })
 })
