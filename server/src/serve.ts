@@ -6,6 +6,7 @@ import type { Booted } from './boot.ts'
 import { baseUrl } from './config.ts'
 import type { Config } from './config.ts'
 import { firstStart, keysPath } from './first-start.ts'
+import { giveBackMemory } from './memory.ts'
 import { startOps } from './ops.ts'
 import { startWork } from './queue/work.ts'
 import { secretsOf } from './secrets.ts'
@@ -41,6 +42,7 @@ export async function serve(
       )
     }
     if (config.GRID_OPS_PORT > 0) ops = await operate(config, booted.db, app)
+    giveBackMemory()
     const reason = await stopReason(booted)
     print(reason)
     return reason.startsWith('stopping') ? 0 : 1

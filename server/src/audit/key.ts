@@ -59,7 +59,8 @@ async function newKeyText(folder: string, path: string): Promise<string> {
   }
 }
 
-function keyFrom(text: string, where: string): AuditKey {
+/** @param where names the place in the error. */
+export function keyFrom(text: string, where: string): AuditKey {
   try {
     const der = Buffer.from(text.trim(), 'base64')
     const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })

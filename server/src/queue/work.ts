@@ -1,11 +1,11 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
 import { auditKey } from '../audit/key.ts'
-import { sealAudits } from '../audit/sealer.ts'
+import { SealingThread } from '../audit/thread.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
-import { never, placed, written } from '../events/wake.ts'
+import { placed, written } from '../events/wake.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
@@ -13,23 +13,10 @@ import { takeJob } from '../sdis/work.ts'
 import { flushCounts } from '../usage/service.ts'
 import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
 import { webhookWork } from '../webhooks/work.ts'
-
-/**
- * One step of a loop.
- * @param stopping says that the process is about to end, for steps that take long.
- * @returns how long to wait before the next, in milliseconds.
- */
-type Step = (stopping: AbortSignal) => Promise<number>
+import { loop } from './loop.ts'
 
 const PLACING_BUSY_MS = 10
 const PLACING_IDLE_MS = 250
-
-const FAILED_FIRST_MS = 1_000
-const FAILED_MAX_MS = 60_000
-
-/** What happens is sealed within a second; where much waits to be, at once. */
-const SEALING_MS = 400
-const SEALED_MANY = 300
 
 /** Starts every loop. @returns a function that stops them and waits for the steps under way. */
 export function startWork(
@@ -39,9 +26,13 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
-  const key = auditKey({ ...config, GRID_DATA_DIR: data_dir })
   const webhooks = webhookWork(config, db, log)
   const thread = new JobThread({ database: db.config, data_dir })
+  const sealing = new SealingThread(
+    db.config,
+    auditKey({ ...config, GRID_DATA_DIR: data_dir }),
+    log,
+  )
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
@@ -50,9 +41,6 @@ export function startWork(
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
-    loop('audit', log, async () =>
-      (await sealAudits(db, await key)) >= SEALED_MANY ? 0 : SEALING_MS,
-    ),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))
@@ -78,36 +66,9 @@ export function startWork(
     await Promise.all(loops.map(async (stop) => await stop()))
     await webhooks.end()
     await thread.end()
+    await sealing.end()
     await flushCounts(db)
     await storage.close()
-  }
-}
-
-/** Runs a step until stopped. */
-export function loop(
-  name: string,
-  log: (message: string) => void,
-  step: Step,
-): () => Promise<void> {
-  const stopping = new AbortController()
-  const run = async (): Promise<void> => {
-    let failures = 0
-    while (!stopping.signal.aborted) {
-      let wait: number
-      try {
-        wait = await step(stopping.signal)
-        failures = 0
-      } catch (error) {
-        wait = Math.min(FAILED_FIRST_MS * 2 ** failures++, FAILED_MAX_MS)
-        log(`${name} failed, trying again in ${wait / 1_000} s: ${(error as Error).message}`)
-      }
-      await never.asleep(wait, stopping.signal)
-    }
-  }
-  const done = run()
-  return async () => {
-    stopping.abort()
-    await done
   }
 }
 

@@ -9,7 +9,8 @@ import type { TestClient } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
 import { readConfig } from '../config.ts'
 import type { Config } from '../config.ts'
-import { loop, sequence } from '../queue/work.ts'
+import { loop } from '../queue/loop.ts'
+import { sequence } from '../queue/work.ts'
 import { webhookWork } from './work.ts'
 
 /** How long a test waits for what should happen soon. */
