@@ -22,6 +22,7 @@ import { planRoutes } from './plans/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
+import { adapterRoutes } from './sdis/adapters/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
@@ -43,6 +44,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   gridRoutes,
   changeRoutes,
   eventRoutes,
+  adapterRoutes,
   sdisRoutes,
   requestLogRoutes,
   appRoutes,

@@ -33,6 +33,11 @@ export const tags: readonly Tag[] = [
     description: 'What happened, in order: the feed behind webhooks, and the catalogue of types.',
   },
   {
+    name: 'adapters',
+    description:
+      'Documents that say how a file is read: kept in versions, proposed from a sample, tried on its rows, made live.',
+  },
+  {
     name: 'sdis',
     description: 'Load workbooks and CSV files through an adapter document.',
   },

@@ -6,7 +6,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
-import { jobEvents } from '../sdis/events.ts'
+import { adapterEvents, jobEvents } from '../sdis/events.ts'
 import { entrySchema } from './docs.ts'
 
 /** Actions that are no events: what happened, and what `details` says of it. */
@@ -62,7 +62,7 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...platformEvents]
+  const events = [...scheduleEvents, ...jobEvents, ...adapterEvents, ...platformEvents]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

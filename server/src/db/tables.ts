@@ -45,6 +45,8 @@ export const ORG_TABLES = [
   'replay',
   'inbox',
   'inbox_request',
+  'adapter',
+  'adapter_version',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -96,6 +98,7 @@ export const DEFINER_FUNCTIONS: Readonly<
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
+  test_job: { owner: 'system', why: 'sees what a sandbox of the organization tried' },
   organizations_due: {
     owner: 'system',
     why: 'finds the organizations in which something happens by itself',

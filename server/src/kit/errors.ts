@@ -89,6 +89,21 @@ export const ERRORS = {
     'The request conflicts with the present state',
     'The detail says what stands in the way; change that first, then try again.',
   ],
+  not_tested: [
+    409,
+    'The version has not been tested',
+    'Test the version with a preview or a job of a sandbox, then make it live.',
+  ],
+  diff_mismatch: [
+    409,
+    'The diff is not one of this version',
+    'Run a job in mode dry_run with this version, read its diff and send its job_id and diff_hash.',
+  ],
+  second_person_required: [
+    409,
+    'Somebody else has to do this',
+    'Ask somebody with another key: the adapter does not let the author of a version decide alone.',
+  ],
   version_conflict: [
     412,
     'The object has changed',

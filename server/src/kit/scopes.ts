@@ -19,6 +19,7 @@ export const SCOPES = {
   'read:events': 'Read the feed of events, with the objects they tell of.',
   'read:jobs': 'See data-integration jobs, their errors and facts.',
   'write:jobs': 'Start and cancel data-integration jobs.',
+  'promote:adapters': 'Make a version of an adapter live, and roll back.',
   'read:intelligence': 'Benchmarks and health metrics (enterprise plan only).',
   'run:assistant': 'Ask the assistant.',
   'run:agents': 'Run agents.',

@@ -141,7 +141,8 @@ function recordOf({ places, seed }: Mapping, key: string, rows: SheetRow[]): Raw
   return { key, rows, hash: hashCells(rows, places, seed) }
 }
 
-function keyOf({ key }: Mapping, row: SheetRow): string | null {
+/** The key of a row as text, null when it is blank. */
+export function keyOf({ key }: Mapping, row: SheetRow): string | null {
   const cell = key.evaluate(row.cells)
   const text = cell === null ? '' : String(cell).trim()
   return text === '' ? null : text
@@ -163,7 +164,8 @@ export function errorRow(
   return { ...issue, message: issue.message.slice(0, 2 * RAW_CELL_CHARS), raw }
 }
 
-function shown(cell: Cell): Cell {
+/** A cell as people are shown it: long texts are cut. */
+export function shown(cell: Cell): Cell {
   const long = typeof cell === 'string' && cell.length > RAW_CELL_CHARS
   return long ? `${cell.slice(0, RAW_CELL_CHARS).toWellFormed()}…` : cell
 }

@@ -7,6 +7,8 @@ import { jobSchema } from './docs.ts'
 import { jobView } from './jobs.ts'
 import type { Job } from './jobs.ts'
 
+export { adapterEvents } from './adapters/events.ts'
+
 /** By the state that a job reaches. */
 const ENDINGS: Readonly<Record<string, { title: string; description: string }>> = {
   completed: {

@@ -36,6 +36,8 @@ const PUBLIC = /^[^/]+\/(resource|service|index|events|rollups)\.ts$/
 
 /** Files that one feature keeps for others. */
 const NAMED_PUBLIC = [
+  // The one text a value has, for whoever hashes.
+  'audit/canonical.ts',
   // Where files lie: uploads of documents and of data-integration jobs.
   'documents/files.ts',
   'documents/spool.ts',

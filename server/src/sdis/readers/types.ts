@@ -22,6 +22,7 @@ export type FileErrorCode =
   | 'not_a_csv'
   | 'not_a_workbook'
   | 'sheet_not_found'
+  | 'time_budget'
   | 'too_many_columns'
   | 'too_many_rows'
   | 'truncated_file'
