@@ -55,6 +55,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.decorate('storage', storageOf(config))
   app.decorate('secrets', secretsOf(config))
   app.decorate('egress', new Egress({ allow_networks: config.GRID_WEBHOOK_ALLOW_CIDRS }))
+  app.decorate('sourceEgress', new Egress({ allow_networks: config.GRID_SOURCE_ALLOW_CIDRS }))
   app.decorate('store', { db, registry, secret: await cursorSecret(db), rollups, pages: [] })
   app.decorateRequest('caller')
   app.decorateRequest('problem', null)
@@ -140,6 +141,7 @@ function upkeep(app: FastifyInstance): void {
     // A service that lost its database still stops in order.
     await Promise.allSettled([
       app.egress.close(),
+      app.sourceEgress.close(),
       requests.flush(),
       flushCounts(app.db),
       keyWatch.flush(),

@@ -30,6 +30,7 @@ import { bareStore } from './organizations/service.ts'
 import { registry } from './resources.ts'
 import { addMasterKey, secretsOf } from './secrets.ts'
 import { serve } from './serve.ts'
+import { rewrapConnections } from './sdis/pull/connections.ts'
 import { rewrapSecrets } from './webhooks/service.ts'
 
 type Values = Record<string, string | boolean | (string | boolean)[] | undefined>
@@ -260,8 +261,11 @@ async function secretsRotate(booted: Booted): Promise<void> {
   const forgetOld = own ? addMasterKey(config.GRID_DATA_DIR) : null
   const secrets = secretsOf(config)
   const count = await rewrapSecrets(booted.db, secrets)
+  const connections = await rewrapConnections(booted.db, secrets)
   forgetOld?.()
-  print(`${count} webhooks have secrets sealed anew; the master key is ${secrets.keyId}.`)
+  print(
+    `${count} webhooks and ${connections} connections have secrets sealed anew; the master key is ${secrets.keyId}.`,
+  )
 }
 
 async function seed(booted: Booted, values: Values): Promise<void> {

@@ -193,6 +193,16 @@ export const SETTINGS = {
     '',
     cidrs,
   ),
+  GRID_SOURCE_ALLOW_CIDRS: setting(
+    'Networks that connections to sources may reach although they are not public, separated by commas.',
+    '',
+    cidrs,
+  ),
+  GRID_DROP_DIR: setting(
+    'Folder whose files are loaded as they appear: <folder>/<organization id>/<adapter>/<file>. None when empty.',
+    '',
+    optional,
+  ),
   GRID_WEBHOOK_RETRY_S: setting(
     'Seconds before the second to fifth attempt of a delivery, each varied by a fifth.',
     '30,300,3000,30000',

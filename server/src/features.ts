@@ -23,6 +23,7 @@ import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
 import { adapterRoutes } from './sdis/adapters/routes.ts'
+import { pullRoutes } from './sdis/pull/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
@@ -46,6 +47,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   eventRoutes,
   adapterRoutes,
   sdisRoutes,
+  pullRoutes,
   requestLogRoutes,
   appRoutes,
   oauthRoutes,

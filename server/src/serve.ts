@@ -9,6 +9,7 @@ import { firstStart, keysPath } from './first-start.ts'
 import { giveBackMemory } from './memory.ts'
 import { startOps } from './ops.ts'
 import { startWork } from './queue/work.ts'
+import { requireConnectionKeys } from './sdis/pull/connections.ts'
 import { secretsOf } from './secrets.ts'
 import { requireMasterKeys } from './webhooks/service.ts'
 
@@ -30,6 +31,7 @@ export async function serve(
   try {
     const base_url = baseUrl(config)
     await requireMasterKeys(booted.db, secretsOf(config))
+    await requireConnectionKeys(booted.db, secretsOf(config))
     const keys = await firstStart(config, booted.db, booted.data_dir, base_url)
     if (keys) print(`first start: wrote ${keysPath(booted.data_dir)}`)
     if (roles.work)

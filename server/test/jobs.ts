@@ -2,6 +2,7 @@
 import { openAsBlob } from 'node:fs'
 import { basename } from 'node:path'
 import { inject } from 'vitest'
+import { pullingOf } from '../src/sdis/pull/fetch.ts'
 import { workOnJob } from '../src/sdis/work.ts'
 import { grid } from './grid.ts'
 import type { Answer, TestClient } from './grid.ts'
@@ -26,13 +27,14 @@ const OPEN = new Set(['queued', 'validating', 'running', 'cancelling'])
 
 /** Works until the job has ended or waits for a person. @returns the job. */
 export async function finished(client: TestClient, id: string): Promise<Answer['body']> {
-  const { db } = await grid()
+  const { db, app } = await grid()
+  const pulling = pullingOf(app.config)
   while (true) {
     const { body } = await client.get(`/sdis/jobs/${id}`)
     if (!OPEN.has(body.state)) return body
     const problems: string[] = []
     const stopping = new AbortController().signal
-    await workOnJob(db, inject('files'), (message) => problems.push(message), stopping)
+    await workOnJob(db, inject('files'), (message) => problems.push(message), stopping, pulling)
     if (problems.length > 0) throw new Error(problems.join('; '))
   }
 }

@@ -24,7 +24,31 @@ const REQUEST = {
   route: { type: 'string', description: 'Route that was asked for.' },
 }
 
+const OPERATIONS = ['created', 'updated', 'deleted'] as const
+
+const PULLING: readonly Audited[] = OPERATIONS.flatMap((operation) => [
+  {
+    action: `connection.${operation}`,
+    object_type: 'connection',
+    description: `A connection to a source was ${operation}.`,
+    details: {
+      name: { type: 'string', description: 'Its name.' },
+      kind: { type: 'string', description: 'What the source is.' },
+    },
+  },
+  {
+    action: `schedule.${operation}`,
+    object_type: 'schedule',
+    description: `A schedule of jobs was ${operation}.`,
+    details: {
+      cron: { type: 'string', description: 'When it runs.' },
+      state: { type: 'string', description: 'Whether it runs.' },
+    },
+  },
+])
+
 const OTHERS: readonly Audited[] = [
+  ...PULLING,
   {
     action: 'api_key.used_from_new_address',
     object_type: 'api_key',
@@ -57,8 +81,6 @@ const OTHERS: readonly Audited[] = [
     },
   },
 ]
-
-const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {

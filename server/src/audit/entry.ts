@@ -40,6 +40,8 @@ const PREFIXES: Readonly<Record<string, string>> = {
   webhook: 'wh',
   app: 'app',
   app_installation: 'inst',
+  connection: 'con',
+  schedule: 'sch',
 }
 
 /** The entry as it goes into the chain, in which it has this position. */

@@ -33,6 +33,8 @@ export const ORG_TABLES = [
   'usage_request',
   'usage_meter',
   'job_chunk',
+  'connection',
+  'schedule',
   'job_error',
   'agenda',
   'agenda_scan',
@@ -68,6 +70,7 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
 export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   organization_parent_idx: 'finds the sandboxes and children of an organization',
   app_installation_app_idx: 'finds where an app is installed',
+  schedule_due_idx: 'finds schedules that are due, over all organizations',
   inbox_token_idx: 'finds the inbox of a request that has no key',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
@@ -126,6 +129,11 @@ export const DEFINER_FUNCTIONS: Readonly<
   failing_webhooks: { owner: 'system', why: 'finds webhooks of any organization that fail' },
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
+  schedules_due: { owner: 'system', why: 'finds schedules of any organization that are due' },
+  connections_sealed_otherwise: {
+    owner: 'system',
+    why: 'finds secrets that an old master key sealed',
+  },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

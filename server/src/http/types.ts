@@ -19,6 +19,8 @@ declare module 'fastify' {
     keys: Keys
     secrets: Secrets
     egress: Egress
+    /** The way to sources that tenants name. */
+    sourceEgress: Egress
     limiter: Limiter
     routes: Documented[]
     requestLog: RequestLog

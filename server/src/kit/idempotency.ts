@@ -23,7 +23,7 @@ export interface IdempotencyRequest {
  */
 export async function earlierAnswer(
   store: Store,
-  { org_id, idempotency }: WriteRequest,
+  { org_id, idempotency }: Pick<WriteRequest, 'org_id' | 'idempotency'>,
 ): Promise<IdempotencyRecord | null> {
   if (!idempotency) return null
   const sender = idempotency.org_id ?? org_id

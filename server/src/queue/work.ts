@@ -6,7 +6,10 @@ import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { placed, written } from '../events/wake.ts'
+import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { lookForFiles, LOOK_MS } from '../sdis/pull/drop.ts'
+import { runSchedules } from '../sdis/pull/schedule-work.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
@@ -27,7 +30,9 @@ export function startWork(
 ): () => Promise<void> {
   const storage = storageOf(config)
   const webhooks = webhookWork(config, db, log)
-  const thread = new JobThread({ database: db.config, data_dir })
+  const { GRID_SOURCE_ALLOW_CIDRS, GRID_MASTER_KEY } = config
+  const settings = { GRID_SOURCE_ALLOW_CIDRS, GRID_MASTER_KEY, GRID_DATA_DIR: data_dir }
+  const thread = new JobThread({ database: db.config, data_dir, settings })
   const sealing = new SealingThread(
     db.config,
     auditKey({ ...config, GRID_DATA_DIR: data_dir }),
@@ -37,6 +42,8 @@ export function startWork(
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('schedules', log, async () => await runSchedules(db, log)),
+    ...dropFolder(config, db, data_dir, log),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
@@ -90,6 +97,25 @@ export async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
 export async function placeTransactions(db: Db): Promise<number> {
   const rows = await db.flyControl('select app.place_transactions(10000)', [])
   return Number(rows[0]?.[0]?.toString() ?? 0)
+}
+
+/** Looks for files to load, where the operator has a folder for them. */
+function dropFolder(
+  config: Config,
+  db: Db,
+  data_dir: string,
+  log: (message: string) => void,
+): (() => Promise<void>)[] {
+  const { GRID_DROP_DIR: folder, GRID_IMPORT_MAX_MB: max_mb } = config
+  if (folder === null) return []
+  const seen = new Map<string, string>()
+  const dropped = { store: bareStore(db), folder, data_dir, max_mb, log }
+  return [
+    loop('drop folder', log, async () => {
+      await lookForFiles(dropped, seen)
+      return LOOK_MS
+    }),
+  ]
 }
 
 /** Codes and tokens of apps that ended are deleted after a while. */

@@ -10,7 +10,7 @@ import type { ErrorRow, Job, JobCounts, JobError, JobState, Phase } from './jobs
 const LEASE = `interval '60 seconds'`
 
 const COLUMNS = `id, org_id, state, phase, adapter, adapter_hash, source_name, to_char(as_of, 'YYYY-MM-DD') as as_of, valid_from, file_name, file_key,
-  file_bytes, file_sha256, approved, counts, error, attempts, actor_name, created_at, started_at, finished_at`
+  file_bytes, file_sha256, approved, counts, error, attempts, actor_name, created_at, started_at, finished_at, pulled`
 
 export async function findJob(db: OrgRows, org_id: number, id: number): Promise<Job | undefined> {
   const rows = await db.query<Job>(

@@ -4,6 +4,7 @@ import type { Row } from '../kit/resource.ts'
 import type { Adapter } from './adapter.ts'
 import type { LoadCounts } from './load.ts'
 import type { RowIssue } from './mapping.ts'
+import type { Pulled } from './pull/types.ts'
 
 export const JOB_STATES = [
   'queued',
@@ -18,8 +19,8 @@ export const JOB_STATES = [
 ] as const
 export type JobState = (typeof JOB_STATES)[number]
 
-/** `reading`: the file is read once to its end. `writing`: its records are. `ending`: what it lacks is ended. */
-export type Phase = 'reading' | 'writing' | 'ending'
+/** `fetching`: a source is asked for its records. `reading`: the file is read once to its end. `writing`: its records are. `ending`: what it lacks is ended. */
+export type Phase = 'fetching' | 'reading' | 'writing' | 'ending'
 
 /** Everything a job counts; rows are of the file, the rest are objects. */
 export interface JobCounts extends LoadCounts {
@@ -68,6 +69,8 @@ export interface Job {
   created_at: Date
   started_at: Date | null
   finished_at: Date | null
+  /** What was pulled from a connection; null for files, and until it is done. */
+  pulled: Pulled | null
 }
 
 /** An issue with the row it came from. */
@@ -97,6 +100,7 @@ export function jobView(job: Job): Row {
     file: { name: job.file_name, byte_size: job.file_bytes, sha256: job.file_sha256 },
     counts: numbers,
     changed_fields,
+    pulled: job.pulled,
     error: job.error,
     attempts: job.attempts,
     created_by: job.actor_name,

@@ -54,6 +54,7 @@ export async function runJob(held: Held, file: string): Promise<void> {
       throw new GuardTripped('worker_crashed', `the job ended its worker ${ATTEMPTS_MAX} times`, {})
     const running = await begin(held)
     try {
+      await held.fetch?.(running, file)
       await loadFile(running, file)
     } finally {
       counts = running.counts

@@ -35,6 +35,8 @@ export interface Held {
   job: Job
   lease_id: number
   stopping: AbortSignal
+  /** Brings the records of a source that is asked, as the job's file. */
+  fetch?: (running: Running, file: string) => Promise<unknown>
 }
 
 export interface Running extends Held {

@@ -123,8 +123,8 @@ export async function requireReferences(
 /** Queues a job; the row and the answer to a repeated request are written together. */
 export async function enqueue(
   store: Store,
-  request: WriteRequest,
-  caller: Caller,
+  request: Omit<WriteRequest, 'defaults'>,
+  caller: Pick<Caller, 'time_zone'>,
   wanted: JobRequest,
 ): Promise<Outcome> {
   const { org_id, actor, idempotency } = request
@@ -156,7 +156,12 @@ export function jobPath(id: number): string {
   return `/api/v1/sdis/jobs/${publicId('job', id)}`
 }
 
-function newJob(wanted: JobRequest, org_id: number, caller: Caller, actor_name: string): Job {
+function newJob(
+  wanted: JobRequest,
+  org_id: number,
+  caller: Pick<Caller, 'time_zone'>,
+  actor_name: string,
+): Job {
   const { id, adapter, as_of, file } = wanted
   const zone = adapter.locale.timezone ?? caller.time_zone
   return {
@@ -181,6 +186,7 @@ function newJob(wanted: JobRequest, org_id: number, caller: Caller, actor_name: 
     created_at: new Date(),
     started_at: null,
     finished_at: null,
+    pulled: null,
   }
 }
 

@@ -1,13 +1,14 @@
 /** The job thread itself: connections of its own, one job at a time. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { Db } from '../db/db.ts'
+import { pullingOf } from './pull/fetch.ts'
 import { Stopped } from './running.ts'
 import type { Answer, Order, ThreadData } from './thread.ts'
 import { CONNECTIONS, runner } from './work.ts'
 
-const { database, data_dir } = workerData as ThreadData
+const { database, data_dir, settings } = workerData as ThreadData
 const stopping = new AbortController()
-const run = runner(new Db(database, CONNECTIONS), data_dir)
+const run = runner(new Db(database, CONNECTIONS), data_dir, pullingOf(settings))
 
 parentPort?.on('message', (order: Order) => {
   if ('stop' in order) stopping.abort()

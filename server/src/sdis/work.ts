@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { Db } from '../db/db.ts'
 import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
+import { pullFile } from './pull/fetch.ts'
+import type { Pulling } from './pull/fetch.ts'
 import { runJob } from './run.ts'
 import { Stopped } from './running.ts'
+import type { Held } from './running.ts'
 
 /** How long a worker rests when there is nothing to do, in milliseconds. */
 const IDLE_MS = 300
@@ -58,11 +61,12 @@ export async function workOnJob(
   db: Db,
   data_dir: string,
   log: (message: string) => void,
-  stopping: AbortSignal = new AbortController().signal,
+  stopping: AbortSignal,
+  pulling: Pulling,
 ): Promise<number> {
   const own = new Db(db.config, CONNECTIONS)
   try {
-    return await takeJob(db, runner(own, data_dir), log, stopping)
+    return await takeJob(db, runner(own, data_dir, pulling), log, stopping)
   } finally {
     await own.close()
   }
@@ -76,8 +80,10 @@ export const CONNECTIONS = { pipelined: 1, pooled: 3 }
  * @param db for jobs alone: a load reads while it holds locks, and requests that wait for these must not stand before it
  *   on the same connection.
  * @param data_dir where the files are.
+ * @param pulling for jobs that ask a source.
  */
-export function runner(db: Db, data_dir: string): Runner {
+export function runner(db: Db, data_dir: string, pulling: Pulling): Runner {
+  const fetch: Held['fetch'] = async (running, file) => await pullFile(running, pulling, file)
   return async ({ org_id, id, lease_id }, stopping) => {
     const job = await findJob(db, org_id, id)
     if (!job) return
@@ -85,7 +91,7 @@ export function runner(db: Db, data_dir: string): Runner {
     const spare = await db.session()
     try {
       const file = join(data_dir, 'imports', job.file_key)
-      await runJob({ store: bareStore(db), session, spare, job, lease_id, stopping }, file)
+      await runJob({ store: bareStore(db), session, spare, job, lease_id, stopping, fetch }, file)
     } finally {
       session.release()
       spare.release()

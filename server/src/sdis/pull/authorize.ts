@@ -60,11 +60,15 @@ export class Authorizer {
 
   private async current(auth: Auth & { kind: 'oauth2' }): Promise<string> {
     if (this.token && this.token.until > Date.now()) return this.token.text
-    const form = new URLSearchParams({ grant_type: 'client_credentials', ...(auth.scope ? { scope: auth.scope } : {}) })
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      ...(auth.scope ? { scope: auth.scope } : {}),
+    })
     const pair = [auth.client_id, this.secret].map(encodeURIComponent).join(':')
     const answer = await this.ask(auth.token_url, pair, form.toString())
     const { access_token, expires_in } = answer as { access_token?: unknown; expires_in?: unknown }
-    if (typeof access_token !== 'string' || access_token === '') throw refusal('gives no access_token')
+    if (typeof access_token !== 'string' || access_token === '')
+      throw refusal('gives no access_token')
     const lives = typeof expires_in === 'number' && expires_in > 0 ? expires_in * 1_000 : TOKEN_MS
     this.token = { text: access_token, until: Date.now() + Math.max(lives - EARLY_MS, lives / 2) }
     return access_token
@@ -92,7 +96,8 @@ export class Authorizer {
       throw refusal('does not answer with JSON')
     } catch (error) {
       if (error instanceof SourceError) throw error
-      if (error instanceof EgressError) throw new SourceError('source_unreachable', 'The token endpoint cannot be reached.')
+      if (error instanceof EgressError)
+        throw new SourceError('source_unreachable', 'The token endpoint cannot be reached.')
       throw refusal('does not answer with JSON')
     }
   }

@@ -103,7 +103,10 @@ export function secretContext(org_id: number, id: number): string {
 }
 
 /** The secret itself; null without one. */
-export function connectionSecret(secrets: Secrets, { org_id, id, secret }: Connection): string | null {
+export function connectionSecret(
+  secrets: Secrets,
+  { org_id, id, secret }: Connection,
+): string | null {
   return secret === null ? null : secrets.open(secret, secretContext(org_id, id))
 }
 

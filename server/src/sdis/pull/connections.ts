@@ -121,8 +121,15 @@ export async function changeConnection(
   const settings =
     before.kind === 'rest'
       ? { kind: before.kind, settings: body.rest ? restSettings(body.rest) : before.settings }
-      : { kind: before.kind, settings: body.postgres ? postgresSettings(body.postgres) : before.settings }
-  if (before.secret !== null && body.secret === undefined && placeOf(before) !== placeOf(settings)) {
+      : {
+          kind: before.kind,
+          settings: body.postgres ? postgresSettings(body.postgres) : before.settings,
+        }
+  if (
+    before.secret !== null &&
+    body.secret === undefined &&
+    placeOf(before) !== placeOf(settings)
+  ) {
     const message = 'must be sent again when the source is at another address'
     throw invalid([{ field: 'secret', code: 'required', message }])
   }
@@ -181,15 +188,21 @@ function placeOf({ kind, settings }: Pick<Connection, 'kind' | 'settings'>): str
 
 function restSettings(given: NonNullable<ConnectionBody['rest']>): RestSettings {
   const auth = given.auth ?? { kind: 'none' }
-  const addresses = { base_url: given.base_url, ...(auth.kind === 'oauth2' ? { 'auth.token_url': auth.token_url } : {}) }
-  const issues = Object.entries(addresses).flatMap(([field, text]) => addressIssue(`rest.${field}`, text))
+  const addresses = {
+    base_url: given.base_url,
+    ...(auth.kind === 'oauth2' ? { 'auth.token_url': auth.token_url } : {}),
+  }
+  const issues = Object.entries(addresses).flatMap(([field, text]) =>
+    addressIssue(`rest.${field}`, text),
+  )
   if (issues.length > 0) throw invalid(issues)
   return { base_url: given.base_url, headers: given.headers ?? {}, auth }
 }
 
 function addressIssue(field: string, text: string): Issue[] {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash) return []
+  if (url && /^https?:$/.test(url.protocol) && !url.username && !url.password && !url.hash)
+    return []
   const message = 'must be an http or https address without a user name, password or #'
   return [{ field, code: 'invalid_format', message }]
 }
@@ -215,3 +228,11 @@ export async function rewrapConnections(
   return found.length
 }
 
+/** @throws a sentence on what to do when a secret was sealed with a master key that is not at hand. */
+export async function requireConnectionKeys(
+  db: Parameters<typeof sealedOtherwise>[0],
+  secrets: Secrets,
+): Promise<void> {
+  const found = await sealedOtherwise(db, secrets.keyId)
+  secrets.requireKeys([...new Set(found.map(({ sealed_by }) => sealed_by))])
+}

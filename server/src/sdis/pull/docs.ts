@@ -110,14 +110,26 @@ const postgresSchema: JsonSchema = {
   description: 'A PostgreSQL database, read with a role that only reads.',
   properties: {
     host: text('Host name or address.', 'db.pms.example', 255),
-    port: { type: 'integer', minimum: 1, maximum: 65_535, default: 5432, description: 'Port.', examples: [5432] },
+    port: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 65_535,
+      default: 5432,
+      description: 'Port.',
+      examples: [5432],
+    },
     database: text('Name of the database.', 'pms', 63),
-    user: text('Role; let it read only what is needed. The secret is its password.', 'portfolio_reader', 63),
+    user: text(
+      'Role; let it read only what is needed. The secret is its password.',
+      'portfolio_reader',
+      63,
+    ),
     tls: {
       type: 'string',
       enum: ['verify', 'off'],
       default: 'verify',
-      description: 'verify: encrypted, the certificate checked. off: not encrypted, for trusted networks.',
+      description:
+        'verify: encrypted, the certificate checked. off: not encrypted, for trusted networks.',
       examples: ['verify'],
     },
   },
@@ -133,7 +145,8 @@ const writable: Record<string, JsonSchema> = {
     minLength: 1,
     maxLength: 4_096,
     writeOnly: true,
-    description: 'Key, token, password or client secret; kept sealed and never shown. null removes it.',
+    description:
+      'Key, token, password or client secret; kept sealed and never shown. null removes it.',
   }),
 }
 
@@ -147,7 +160,10 @@ const connection: JsonSchema = {
     organization_id: text('Organization it belongs to.', 'org_1'),
     name: writable['name'] as JsonSchema,
     kind: { type: 'string', enum: ['rest', 'postgres'], description: 'What the source is.' },
-    rest: nullable({ ...restSchema, description: 'How a REST source is spoken to; null for others.' }),
+    rest: nullable({
+      ...restSchema,
+      description: 'How a REST source is spoken to; null for others.',
+    }),
     postgres: nullable({ ...postgresSchema, description: 'Where a database is; null for others.' }),
     has_secret: { type: 'boolean', description: 'Whether a secret is kept.', examples: [true] },
     version: { type: 'integer', description: 'Grows with every change.', examples: [1] },
@@ -252,9 +268,17 @@ export const testConnection = routeDocs('write:jobs', {
       type: 'object',
       description: 'What happened.',
       properties: {
-        object: { type: 'string', const: 'connection_test', description: 'Always connection_test.' },
+        object: {
+          type: 'string',
+          const: 'connection_test',
+          description: 'Always connection_test.',
+        },
         ok: { type: 'boolean', description: 'Whether records could be read.', examples: [true] },
-        latency_ms: { type: 'integer', description: 'How long it took, in milliseconds.', examples: [183] },
+        latency_ms: {
+          type: 'integer',
+          description: 'How long it took, in milliseconds.',
+          examples: [183],
+        },
         records: {
           type: 'array',
           items: {},
@@ -265,7 +289,13 @@ export const testConnection = routeDocs('write:jobs', {
           type: ['object', 'null'],
           additionalProperties: true,
           description: 'What went wrong: code, message and details.',
-          examples: [{ code: 'source_refused', message: 'The source answers 401.', details: { status: 401 } }],
+          examples: [
+            {
+              code: 'source_refused',
+              message: 'The source answers 401.',
+              details: { status: 401 },
+            },
+          ],
         },
       },
       required: ['object', 'ok', 'latency_ms', 'records', 'error'],

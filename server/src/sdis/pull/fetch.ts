@@ -4,8 +4,9 @@ import { open, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { allowing } from '../../addresses.ts'
 import type { Config } from '../../config.ts'
-import type { Egress } from '../../egress.ts'
+import { Egress } from '../../egress.ts'
 import { publicId } from '../../kit/ids.ts'
+import { secretsOf } from '../../secrets.ts'
 import type { Secrets } from '../../secrets.ts'
 import { announce } from '../running.ts'
 import type { Running } from '../running.ts'
@@ -23,12 +24,24 @@ const QUIET_MS = 1_000
 /** Lines are written in pieces of this size. */
 const PIECE_BYTES = 256 * 1024
 
+/** Settings that pulls need. */
+export type PullSettings = Pick<
+  Config,
+  'GRID_SOURCE_ALLOW_CIDRS' | 'GRID_MASTER_KEY' | 'GRID_DATA_DIR'
+>
+
 /** What pulls need of the process. */
 export interface Pulling {
   egress: Egress
   secrets: Secrets
   config: Pick<Config, 'GRID_SOURCE_ALLOW_CIDRS'>
   limits?: PullLimits
+}
+
+/** What pulls need, made from the settings. */
+export function pullingOf(settings: PullSettings): Pulling {
+  const egress = new Egress({ allow_networks: settings.GRID_SOURCE_ALLOW_CIDRS })
+  return { egress, secrets: secretsOf(settings), config: settings }
 }
 
 /** How a source asks for what changed: nothing before the last value less the look-back. */
@@ -74,9 +87,15 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
       await sink.write(line)
       sink.meet(cursor)
       if (sink.rows > limits.max_rows)
-        throw new SourceError('source_too_large', `The source gives more than ${limits.max_rows} records.`)
+        throw new SourceError(
+          'source_too_large',
+          `The source gives more than ${limits.max_rows} records.`,
+        )
       if (sink.bytes > limits.max_bytes)
-        throw new SourceError('source_too_large', `The records take more than ${limits.max_bytes} bytes.`)
+        throw new SourceError(
+          'source_too_large',
+          `The records take more than ${limits.max_bytes} bytes.`,
+        )
     }
     const { sha256, bytes, rows } = await sink.close()
     await rename(`${file}.pull`, file)
@@ -101,7 +120,10 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
   }
 }
 
-async function connectionOf({ store, job }: Running, { connection }: PullSource): Promise<Connection> {
+async function connectionOf(
+  { store, job }: Running,
+  { connection }: PullSource,
+): Promise<Connection> {
   const found = await findNamed(store.db, job.org_id, connection)
   if (!found) throw new SourceError('connection_missing', `There is no connection ${connection}.`)
   return found
@@ -131,18 +153,38 @@ async function* linesOf(pull: Pull): AsyncGenerator<{ line: string; cursor: stri
   if (connection.kind === 'postgres' && source.kind === 'postgres') {
     const allowed = allowing(pulling.config.GRID_SOURCE_ALLOW_CIDRS)
     const from = field === null ? {} : { since: { cursor: field, from: since?.from ?? null } }
-    const rows = postgresRows({ settings: connection.settings, secret, source, allowed, signal, ...from })
-    for await (const batch of rows) for (const { text, cursor } of batch) yield { line: text, cursor }
+    const rows = postgresRows({
+      settings: connection.settings,
+      secret,
+      source,
+      allowed,
+      signal,
+      ...from,
+    })
+    for await (const batch of rows)
+      for (const { text, cursor } of batch) yield { line: text, cursor }
     return
   }
   if (connection.kind !== 'rest' || source.kind !== 'rest')
-    throw new SourceError('connection_kind', `The connection is one to ${connection.kind}, the source is ${source.kind}.`)
+    throw new SourceError(
+      'connection_kind',
+      `The connection is one to ${connection.kind}, the source is ${source.kind}.`,
+    )
   const { egress } = pulling
   const { settings } = connection
   const authorizer = new Authorizer(settings.auth, secret, egress)
   const param = since?.state.param
   const asked = param && since?.from ? { since: { [param]: since.from } } : {}
-  for await (const page of restPages({ egress, settings, source, authorizer, limits, signal, count, ...asked }))
+  for await (const page of restPages({
+    egress,
+    settings,
+    source,
+    authorizer,
+    limits,
+    signal,
+    count,
+    ...asked,
+  }))
     for (const record of page) {
       const value = field === null ? null : at(record, field)
       const plain = typeof value === 'string' || typeof value === 'number'
@@ -164,7 +206,8 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 export function lookedBack(last: string, lookback: string | undefined): string {
   if (lookback === undefined) return last
   const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)([mhd]?)$/.exec(lookback) ?? []
-  if (unit === '') return Number.isFinite(Number(last)) ? String(Number(last) - Number(amount)) : last
+  if (unit === '')
+    return Number.isFinite(Number(last)) ? String(Number(last) - Number(amount)) : last
   // A time of a database without a zone is one of UTC here; the look-back is longer than what that can be off.
   const time = Date.parse(/\d[+-]\d\d$/.test(last) ? `${last}:00` : last)
   if (Number.isNaN(time)) return last
@@ -174,7 +217,8 @@ export function lookedBack(last: string, lookback: string | undefined): string {
 /** The later of two values of a cursor: as numbers or times when both are, else as texts. */
 export function greater(a: string | null, b: string | null): string | null {
   if (a === null || b === null) return a ?? b
-  const rank = (text: string): number => (text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : Date.parse(text))
+  const rank = (text: string): number =>
+    text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : Date.parse(text)
   const [x, y] = [rank(a), rank(b)]
   if (Number.isNaN(x) || Number.isNaN(y) || x === y) return a > b ? a : b
   return x > y ? a : b
@@ -234,4 +278,3 @@ class Sink {
     await this.handle.writeFile(piece)
   }
 }
-

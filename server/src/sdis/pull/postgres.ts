@@ -26,7 +26,9 @@ export interface PostgresPull {
 }
 
 /** JSON texts of rows, some thousand at a time. @throws SourceError when the database cannot be reached or read. */
-export async function* postgresRows(pull: PostgresPull): AsyncGenerator<{ text: string; cursor: string | null }[]> {
+export async function* postgresRows(
+  pull: PostgresPull,
+): AsyncGenerator<{ text: string; cursor: string | null }[]> {
   const client = new Client(await configOf(pull))
   // A connection that breaks is told by the statement under way.
   client.on('error', () => {})
@@ -35,9 +37,14 @@ export async function* postgresRows(pull: PostgresPull): AsyncGenerator<{ text: 
   try {
     await connected(client)
     await client.query('begin transaction isolation level repeatable read, read only')
-    await client.query({ text: `declare pull no scroll cursor for ${selectOf(pull)}`, queryMode: 'extended' } as never)
+    await client.query({
+      text: `declare pull no scroll cursor for ${selectOf(pull)}`,
+      queryMode: 'extended',
+    } as never)
     while (true) {
-      const { rows } = await client.query<{ text: string; cursor: string | null }>(`fetch ${FETCH_ROWS} from pull`)
+      const { rows } = await client.query<{ text: string; cursor: string | null }>(
+        `fetch ${FETCH_ROWS} from pull`,
+      )
       if (rows.length === 0) return
       yield rows
     }
@@ -51,7 +58,10 @@ export async function* postgresRows(pull: PostgresPull): AsyncGenerator<{ text: 
 }
 
 function selectOf({ source, since }: PostgresPull): string {
-  const rows = source.table === undefined ? `(${source.sql ?? ''}\n)` : source.table.split('.').map(quoted).join('.')
+  const rows =
+    source.table === undefined
+      ? `(${source.sql ?? ''}\n)`
+      : source.table.split('.').map(quoted).join('.')
   if (!since) return `select row_to_json(r)::text as text, null as cursor from ${rows} r`
   const column = `r.${quoted(since.cursor)}`
   const from = since.from === null ? '' : ` where ${column} >= ${literal(since.from)}`
@@ -67,10 +77,17 @@ function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
 
-async function configOf({ settings, secret, allowed, resolve }: PostgresPull): Promise<ClientConfig> {
+async function configOf({
+  settings,
+  secret,
+  allowed,
+  resolve,
+}: PostgresPull): Promise<ClientConfig> {
   const { host, port, database, user, tls } = settings
   const find = resolve ?? (async (name: string) => await lookup(name, { all: true }))
-  const found = isIP(host) ? [{ address: host, family: isIP(host) }] : await find(host).catch(() => [])
+  const found = isIP(host)
+    ? [{ address: host, family: isIP(host) }]
+    : await find(host).catch(() => [])
   // Connected to by the address that was checked: a name that changes its answer does not get around it.
   const target = found.find(({ address }) => allowed(address))
   if (!target) throw unreachable()
@@ -80,7 +97,10 @@ async function configOf({ settings, secret, allowed, resolve }: PostgresPull): P
     database,
     user,
     password: secret ?? '',
-    ssl: tls === 'verify' ? { rejectUnauthorized: true, ...(isIP(host) ? {} : { servername: host }) } : false,
+    ssl:
+      tls === 'verify'
+        ? { rejectUnauthorized: true, ...(isIP(host) ? {} : { servername: host }) }
+        : false,
     connectionTimeoutMillis: CONNECT_MS,
     statement_timeout: STATEMENT_MS,
     query_timeout: STATEMENT_MS + 1_000,
@@ -94,11 +114,20 @@ async function connected(client: Client): Promise<void> {
     await client.connect()
   } catch (error) {
     if (error instanceof DatabaseError && /^28/.test(error.code ?? ''))
-      throw new SourceError('source_refused', 'The database does not accept the credentials of the connection.')
+      throw new SourceError(
+        'source_refused',
+        'The database does not accept the credentials of the connection.',
+      )
     if (error instanceof DatabaseError)
-      throw new SourceError('source_failed', `The database refuses the connection: ${error.message}.`)
+      throw new SourceError(
+        'source_failed',
+        `The database refuses the connection: ${error.message}.`,
+      )
     if (/ssl|certificate|self.signed|altname/i.test((error as Error).message))
-      throw new SourceError('source_tls', 'The database offers no encrypted connection with a certificate that can be verified.')
+      throw new SourceError(
+        'source_tls',
+        'The database offers no encrypted connection with a certificate that can be verified.',
+      )
     throw unreachable()
   }
 }
@@ -110,7 +139,8 @@ function unreachable(): SourceError {
 function asSourceError(error: unknown): unknown {
   if (error instanceof SourceError) return error
   if (error instanceof DatabaseError) {
-    if (error.code === '57014') return new SourceError('source_silent', 'The database takes too long.')
+    if (error.code === '57014')
+      return new SourceError('source_silent', 'The database takes too long.')
     const details = { sqlstate: error.code }
     return new SourceError('source_failed', `The database answers: ${error.message}.`, details)
   }

@@ -39,7 +39,10 @@ export async function* restPages(pull: RestPull): AsyncGenerator<Records> {
     if (seen.has(url.href)) throw loops(`it gives ${url.pathname} as the next page again`)
     seen.add(url.href)
     if (pull.count.pages >= pull.limits.max_pages)
-      throw new SourceError('source_too_many_pages', `the source has more than ${pull.limits.max_pages} pages`)
+      throw new SourceError(
+        'source_too_many_pages',
+        `the source has more than ${pull.limits.max_pages} pages`,
+      )
     const { answer, text } = await fetchPage(pull, url)
     pull.count.pages++
     const body = parsed(text, answer)
@@ -86,7 +89,8 @@ function nextUrl(
     case 'none':
       return null
     case 'page': {
-      if (records.length === 0 || (paging.size !== undefined && records.length < paging.size)) return null
+      if (records.length === 0 || (paging.size !== undefined && records.length < paging.size))
+        return null
       next.searchParams.set(paging.param, String(Number(url.searchParams.get(paging.param)) + 1))
       return next
     }
@@ -114,7 +118,8 @@ function linkOf({ headers }: EgressAnswer, url: URL): URL | null {
   const text = [headers['link'] ?? ''].flat().join(',')
   const link = /<([^>]*)>\s*;[^,]*\brel="?next"?/i.exec(text)
   if (!link?.[1]) return null
-  if (!URL.canParse(link[1], url)) throw new SourceError('source_unreadable', 'the Link header holds no address')
+  if (!URL.canParse(link[1], url.href))
+    throw new SourceError('source_unreadable', 'the Link header holds no address')
   const next = new URL(link[1], url)
   if (next.origin !== url.origin)
     throw new SourceError('source_redirects', `The next page is on another host, ${next.host}.`)
@@ -144,12 +149,19 @@ function parsed(text: string, { headers }: EgressAnswer): unknown {
     const html = /html/i.test(type) || /^\s*</.test(text)
     const what = html ? 'a web page' : 'no whole JSON'
     const details = { content_type: type, begins_with: text.slice(0, 200) }
-    throw new SourceError('source_not_json', `The source answers with ${what}, not with JSON.`, details)
+    throw new SourceError(
+      'source_not_json',
+      `The source answers with ${what}, not with JSON.`,
+      details,
+    )
   }
 }
 
 /** One page, tried again after a while when the source is busy or fails. */
-async function fetchPage(pull: RestPull, url: URL): Promise<{ answer: EgressAnswer; text: string }> {
+async function fetchPage(
+  pull: RestPull,
+  url: URL,
+): Promise<{ answer: EgressAnswer; text: string }> {
   const { limits, count, signal } = pull
   for (let tried = 1; ; tried++) {
     const outcome = await attempt(pull, url)
@@ -170,7 +182,7 @@ async function attempt(pull: RestPull, start: URL): Promise<Outcome> {
   const { egress, source, settings, authorizer, signal } = pull
   let url = start
   let renewed = false
-  for (let hops = 0; ; ) {
+  for (let hops = 0; ;) {
     const sent = await authorizer.apply(url, { ...settings.headers, ...source.headers })
     const method = source.method ?? 'GET'
     const body = method === 'POST' ? JSON.stringify(source.body ?? {}) : undefined
@@ -182,7 +194,12 @@ async function attempt(pull: RestPull, start: URL): Promise<Outcome> {
     let answer: EgressAnswer
     let text: string
     try {
-      answer = await egress.request(sent.url, { method, headers, signal, ...(body === undefined ? {} : { body }) })
+      answer = await egress.request(sent.url, {
+        method,
+        headers,
+        signal,
+        ...(body === undefined ? {} : { body }),
+      })
       text = await readText(pull, answer)
     } catch (error) {
       return failure(error, signal)
@@ -190,7 +207,8 @@ async function attempt(pull: RestPull, start: URL): Promise<Outcome> {
     const { status } = answer
     if (status >= 200 && status < 300) return { answer, text }
     if (status >= 300 && status < 400) {
-      if (++hops > REDIRECTS_MAX) throw new SourceError('source_redirects', 'The source redirects again and again.')
+      if (++hops > REDIRECTS_MAX)
+        throw new SourceError('source_redirects', 'The source redirects again and again.')
       url = redirected(url, answer)
     } else if (status === 401 && !renewed && authorizer.renew()) {
       renewed = true
@@ -200,9 +218,12 @@ async function attempt(pull: RestPull, start: URL): Promise<Outcome> {
 
 function redirected(url: URL, { headers }: EgressAnswer): URL {
   const location = String(headers['location'] ?? '')
-  const next = URL.canParse(location, url) ? new URL(location, url) : null
+  const next = URL.canParse(location, url.href) ? new URL(location, url) : null
   if (next?.origin === url.origin) return next
-  throw new SourceError('source_redirects', 'The source redirects to another host, which is not followed.')
+  throw new SourceError(
+    'source_redirects',
+    'The source redirects to another host, which is not followed.',
+  )
 }
 
 function refused(status: number, { headers }: EgressAnswer, text: string): Outcome {
@@ -215,7 +236,10 @@ function refused(status: number, { headers }: EgressAnswer, text: string): Outco
   }
   const [code, message] =
     status === 401 || status === 403
-      ? ['source_refused', `The source answers ${status}: the credentials of the connection are not accepted.`]
+      ? [
+          'source_refused',
+          `The source answers ${status}: the credentials of the connection are not accepted.`,
+        ]
       : ['source_failed', `The source answers ${status}.`]
   throw new SourceError(code, message, details)
 }
@@ -252,9 +276,14 @@ export function failure(error: unknown, signal: AbortSignal): { again: SourceErr
   if (error instanceof SourceError) throw error
   if (signal.aborted) throw signal.reason
   const kind = error instanceof EgressError ? error.kind : 'reset'
-  if (kind === 'invalid') throw new SourceError('source_unreachable', 'The address of the source is not valid.')
+  if (kind === 'invalid')
+    throw new SourceError('source_unreachable', 'The address of the source is not valid.')
   const silent = kind === 'timeout' || (error as { code?: string }).code === 'UND_ERR_BODY_TIMEOUT'
   const unreachable = new SourceError('source_unreachable', 'The source cannot be reached.')
   if (kind === 'blocked') throw unreachable
-  return { again: silent ? new SourceError('source_silent', 'The source does not answer in time.') : unreachable }
+  return {
+    again: silent
+      ? new SourceError('source_silent', 'The source does not answer in time.')
+      : unreachable,
+  }
 }

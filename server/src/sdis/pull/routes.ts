@@ -36,23 +36,30 @@ export function pullRoutes(app: FastifyInstance): void {
     async (request) => {
       const id = pathId('con', request.params.id)
       const connection = await getConnection(app.db, request.caller.org_id, id)
-      return { object: 'connection_test', ...(await tryConnection(connection, request.body, pulling)) }
+      return {
+        object: 'connection_test',
+        ...(await tryConnection(connection, request.body, pulling)),
+      }
     },
   )
   scheduleRoutes(app)
 }
 
 function collection(app: FastifyInstance): void {
-  app.post<{ Body: ConnectionBody }>('/sdis/connections', docs.createConnection, async (request, reply) => {
-    const write = writeRequest(request)
-    const [id] = (await app.db.ids(1)) as [number]
-    const answered = await once(app.store, write, async (tx) => {
-      const made = await createConnection(tx, app.secrets, { ...write, id }, request.body)
-      const headers = { location: `/api/v1/sdis/connections/con_${id}`, etag: etagOf(1) }
-      return { status: 201, headers, body: JSON.stringify(connectionView(made)) }
-    })
-    return sendAnswered(reply, answered)
-  })
+  app.post<{ Body: ConnectionBody }>(
+    '/sdis/connections',
+    docs.createConnection,
+    async (request, reply) => {
+      const write = writeRequest(request)
+      const [id] = (await app.db.ids(1)) as [number]
+      const answered = await once(app.store, write, async (tx) => {
+        const made = await createConnection(tx, app.secrets, { ...write, id }, request.body)
+        const headers = { location: `/api/v1/sdis/connections/con_${id}`, etag: etagOf(1) }
+        return { status: 201, headers, body: JSON.stringify(connectionView(made)) }
+      })
+      return sendAnswered(reply, answered)
+    },
+  )
 
   app.get<{ Querystring: { limit: number; cursor?: string } }>(
     '/sdis/connections',

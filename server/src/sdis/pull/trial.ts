@@ -67,13 +67,21 @@ async function firstRecords(
   const { settings, kind } = connection
   if (kind === 'postgres') {
     const allowed = allowing(config.GRID_SOURCE_ALLOW_CIDRS)
-    const sql = table === undefined ? { sql: 'select current_database() as database, current_user as user' } : { table }
+    const sql =
+      table === undefined
+        ? { sql: 'select current_database() as database, current_user as user' }
+        : { table }
     const source = { kind, connection: connection.name, ...sql }
     for await (const rows of postgresRows({ settings, secret, source, allowed, signal }))
       return rows.slice(0, SHOWN).map(({ text }) => JSON.parse(text) as unknown)
     return []
   }
-  const source = { kind, connection: connection.name, path, ...(records === undefined ? {} : { records }) }
+  const source = {
+    kind,
+    connection: connection.name,
+    path,
+    ...(records === undefined ? {} : { records }),
+  }
   const pages = restPages({
     egress,
     settings,

@@ -1,0 +1,26 @@
+/** Queues jobs that ask a source: their file comes when a worker has it. */
+import { join } from 'node:path'
+import { keySegments } from '../../documents/files.ts'
+import { rowsIn } from '../../kit/once.ts'
+import type { Store } from '../../kit/store.ts'
+import type { Caller, Tx } from '../../kit/types.ts'
+import type { Outcome, WriteRequest } from '../../kit/write.ts'
+import type { Adapter } from '../adapter.ts'
+import { enqueue, jobFileKey } from '../service.ts'
+
+/** The store as seen from within the transaction: a job is queued with what else happens in it. */
+export function storeIn(store: Store, tx: Tx): Store {
+  return { ...store, db: Object.assign(Object.create(store.db) as Store['db'], rowsIn(tx)) }
+}
+
+/** @returns the job as it was queued. */
+export async function enqueuePull(
+  store: Store,
+  request: Omit<WriteRequest, 'defaults'>,
+  caller: Pick<Caller, 'time_zone'>,
+  { id, adapter, as_of }: { id: number; adapter: Adapter; as_of: string },
+): Promise<Outcome> {
+  const path = join('imports', keySegments(jobFileKey(request.org_id, id)).join('.'))
+  const file = { name: `${adapter.adapter}.ndjson`, path, byte_size: 0, sha256: '' }
+  return await enqueue(store, request, caller, { id, adapter, as_of, file })
+}

@@ -1,0 +1,90 @@
+/** Runs schedules that are due: each once, however many workers look. */
+import type { Db } from '../../db/db.ts'
+import { publicId } from '../../kit/ids.ts'
+import type { Store } from '../../kit/store.ts'
+import type { Actor, Tx } from '../../kit/types.ts'
+import { bareStore } from '../../organizations/service.ts'
+import { adapterFor, requireLive } from '../adapters/service.ts'
+import { enqueuePull, storeIn } from './enqueue.ts'
+import { lockDue, runsStill, saveSchedule, schedulesDue } from './schedule-queries.ts'
+import { nextRun } from './schedules.ts'
+import type { Schedule } from './schedules.ts'
+
+/** Looked for this often, in milliseconds. */
+const LOOK_MS = 5_000
+
+/** Taken in one round. */
+const DUE_MAX = 100
+
+/** @returns how long to wait before looking again. */
+export async function runSchedules(db: Db, log: (message: string) => void): Promise<number> {
+  const store = bareStore(db)
+  const due = await schedulesDue(db, DUE_MAX)
+  for (const { org_id, id } of due) {
+    const error = await runSchedule(store, org_id, id)
+    if (error) log(`sch_${id} started no job: ${error}`)
+  }
+  return due.length === DUE_MAX ? 0 : LOOK_MS
+}
+
+/**
+ * Starts the job of a schedule and sets when it runs next, in one transaction. What was missed while no worker ran is
+ * made up for by one run; while the last job is under way none is started.
+ * @returns why no job was started, or null.
+ */
+export async function runSchedule(
+  store: Store,
+  org_id: number,
+  id: number,
+): Promise<string | null> {
+  const [job_id] = (await store.db.ids(1)) as [number]
+  return await store.db.transaction(org_id, async (tx) => {
+    const schedule = await lockDue(tx, org_id, id)
+    if (!schedule) return null
+    const now = new Date()
+    schedule.next_run_at = nextRun(schedule.cron, schedule.time_zone, now)
+    schedule.last_run_at = now
+    schedule.last_error = await start(store, tx, schedule, job_id)
+    if (schedule.last_error === null) schedule.last_job_id = job_id
+    await saveSchedule(tx, schedule)
+    return schedule.last_error
+  })
+}
+
+async function start(
+  store: Store,
+  tx: Tx,
+  schedule: Schedule,
+  job_id: number,
+): Promise<string | null> {
+  const { org_id, time_zone, adapter: given, actor_name } = schedule
+  if (await runsStill(tx, org_id, schedule.last_job_id)) return 'the last job is still under way'
+  try {
+    const adapter = await adapterFor(store, org_id, given)
+    requireLive(adapter, await environmentOf(tx, org_id))
+    const today = new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
+    const as_of = adapter.effective.date ?? today
+    const id = publicId('sch', schedule.id)
+    const actor: Actor = { type: 'system', id, name: actor_name, request_id: null }
+    // A savepoint: a job that is refused must not undo when the schedule runs next.
+    await tx.query('savepoint start')
+    await enqueuePull(
+      storeIn(store, tx),
+      { org_id, actor, idempotency: undefined },
+      { time_zone },
+      { id: job_id, adapter, as_of },
+    )
+    return null
+  } catch (error) {
+    await tx.query('rollback to savepoint start').catch(() => {})
+    return (error as Error).message
+  }
+}
+
+async function environmentOf(tx: Tx, org_id: number): Promise<'production' | 'sandbox'> {
+  const [row] = await tx.query<{ environment: 'production' | 'sandbox' }>(
+    'select environment from organization where org_id = $1 and id = $1',
+    [org_id],
+  )
+  return row?.environment ?? 'production'
+}
