@@ -68,6 +68,7 @@ async function start(): Promise<Grid> {
     GRID_DATA_DIR,
     GRID_LIMIT_ENTERPRISE: '1000000',
     GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32',
+    GRID_SOURCE_ALLOW_CIDRS: '127.0.0.1/32',
   })
   const app = await buildApp(config, db)
   await app.listen({ port: 0, host: '127.0.0.1' })

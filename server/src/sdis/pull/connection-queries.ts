@@ -8,7 +8,8 @@ const COLUMNS = 'org_id, id, name, kind, settings, secret, version, created_at, 
 
 /** bigint columns arrive as text. */
 function connectionOf(row: Connection): Connection {
-  return { ...row, org_id: Number(row.org_id), id: Number(row.id) }
+  const [org_id, id] = [row.org_id, row.id].map(Number)
+  return { ...row, org_id, id } as Connection
 }
 
 export async function findConnection(

@@ -63,7 +63,7 @@ export async function lookForFiles(dropped: Dropped, seen: Seen): Promise<number
 
 async function namesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
-  return names.sort()
+  return names.toSorted()
 }
 
 /** Size and time of a file; null for what is no file to take. */

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import { Client, DatabaseError } from 'pg'
-import type { ClientConfig } from 'pg'
+import type { ClientConfig, QueryConfig } from 'pg'
 import { SourceError } from './types.ts'
 import type { PostgresSettings, PostgresSource } from './types.ts'
 
@@ -37,10 +37,12 @@ export async function* postgresRows(
   try {
     await connected(client)
     await client.query('begin transaction isolation level repeatable read, read only')
-    await client.query({
+    // One statement only: the extended protocol takes no second one.
+    const declare: QueryConfig & { queryMode: 'extended' } = {
       text: `declare pull no scroll cursor for ${selectOf(pull)}`,
       queryMode: 'extended',
-    } as never)
+    }
+    await client.query(declare)
     while (true) {
       const { rows } = await client.query<{ text: string; cursor: string | null }>(
         `fetch ${FETCH_ROWS} from pull`,
@@ -113,7 +115,7 @@ async function connected(client: Client): Promise<void> {
   try {
     await client.connect()
   } catch (error) {
-    if (error instanceof DatabaseError && /^28/.test(error.code ?? ''))
+    if (error instanceof DatabaseError && error.code?.startsWith('28'))
       throw new SourceError(
         'source_refused',
         'The database does not accept the credentials of the connection.',

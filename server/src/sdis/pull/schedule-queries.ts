@@ -8,8 +8,9 @@ const COLUMNS = `org_id, id, adapter, cron, time_zone, state, next_run_at, last_
 
 /** bigint columns arrive as text. */
 function scheduleOf(row: Schedule): Schedule {
-  const last_job_id = row.last_job_id === null ? null : Number(row.last_job_id)
-  return { ...row, org_id: Number(row.org_id), id: Number(row.id), last_job_id }
+  const [org_id, id] = [row.org_id, row.id].map(Number)
+  const last_job_id = row.last_job_id === null ? null : [row.last_job_id].map(Number)[0]
+  return { ...row, org_id, id, last_job_id } as Schedule
 }
 
 export async function findSchedule(
