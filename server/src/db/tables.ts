@@ -36,6 +36,7 @@ export const ORG_TABLES = [
   'connection',
   'schedule',
   'job_error',
+  'pending_reference',
   'agenda',
   'agenda_scan',
   'app_installation',
