@@ -10,6 +10,7 @@ import type { CelReader, Root } from './cel.ts'
 import { AGGREGATE } from './checks.ts'
 import { joinOf } from './expression.ts'
 import { API_RANK } from './load.ts'
+import { pullIssues } from './pull/schema.ts'
 import { isDatePattern, TYPES } from './values.ts'
 
 type Entries = Record<string, Entry | string>
@@ -36,7 +37,12 @@ export function adapterIssues(adapter: Adapter, registry: Registry, ext: ExtFiel
     issues.push(issue('adapter.locale.timezone', 'unknown_value', 'is not a time zone'))
   if (decimal === thousands)
     issues.push(issue('adapter.locale.thousands', 'ambiguous', 'is the decimal sign as well'))
-  return [...issues, ...patternIssues(date, 'adapter.locale.date'), ...fileIssues(adapter, known)]
+  return [
+    ...issues,
+    ...patternIssues(date, 'adapter.locale.date'),
+    ...fileIssues(adapter, known),
+    ...pullIssues(adapter),
+  ]
 }
 
 /** What the document says of the file: rows that are none, rows that end objects, the day it was true. */

@@ -1,5 +1,6 @@
 /** The parts of an adapter document that say what the file is and how it writes its values. */
 import type { JsonSchema } from '../kit/field.ts'
+import { PULL_SOURCE, PULL_STATE } from './pull/schema.ts'
 
 /** @param max characters; expressions may take more than names do. */
 export function schemaText(description: string, example: string, max = 500): JsonSchema {
@@ -79,7 +80,11 @@ export const FILE_PARTS: Readonly<Record<string, JsonSchema>> = {
         enum: ['utf-8', 'windows-1252'],
         description: 'Encoding of a CSV file.',
       },
-      path: schemaText('Where the list of records stands in a JSON document.', 'data.units'),
+      path: schemaText(
+        'Where the list of records stands in a JSON document; for rest, the path below the address of the connection.',
+        'data.units',
+      ),
+      ...PULL_SOURCE,
       fill_down: {
         type: 'array',
         items: { type: 'string' },
@@ -148,6 +153,7 @@ export const FILE_PARTS: Readonly<Record<string, JsonSchema>> = {
       },
     },
   },
+  state: PULL_STATE,
   effective: {
     type: 'object',
     description: 'When the file was true.',

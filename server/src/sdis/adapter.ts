@@ -9,6 +9,7 @@ import { validate } from '../kit/validate.ts'
 import { adapterIssues, usedExt } from './adapter-checks.ts'
 import { soundParts } from './adapter-parts.ts'
 import { ADAPTER_SCHEMA } from './adapter-schema.ts'
+import type { PostgresSource, PullSource, PullState, RestSource } from './pull/types.ts'
 
 export type ValueType =
   | 'text'
@@ -101,7 +102,7 @@ export interface Adapter {
   description: string | null
   source: {
     name: string
-    kind: 'xlsx' | 'csv' | 'json' | 'ndjson' | 'pdf'
+    kind: 'xlsx' | 'csv' | 'json' | 'ndjson' | 'pdf' | PullSource['kind']
     sheet?: string
     header?: { find?: string[]; max_scan?: number }
     delimiter?: string
@@ -117,7 +118,9 @@ export interface Adapter {
     /** Values above the header, which expressions read as `meta.<name>`. */
     cells?: Record<string, NamedCell>
     rank: number
-  }
+  } & Partial<Omit<RestSource, 'kind'> & Omit<PostgresSource, 'kind'>>
+  /** How only what changed is pulled; null for everything. */
+  state: PullState | null
   locale: {
     decimal: string
     thousands: string
@@ -212,6 +215,7 @@ function complete(given: Partial<Adapter>): Adapter {
       ...given.locale,
     },
     effective: { date: null, from: null, default: 'job_start', ...given.effective },
+    state: given.state ?? null,
     ...modeOf(given.mode),
     lookups: given.lookups ?? {},
     guards: {

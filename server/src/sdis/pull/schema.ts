@@ -33,7 +33,6 @@ export const PULL_SOURCE: Readonly<Record<string, JsonSchema>> = {
     'pms',
     200,
   ),
-  path: text('Path of a REST source below the address of its connection.', '/leases'),
   method: {
     type: 'string',
     enum: ['GET', 'POST'],
@@ -114,7 +113,7 @@ const PAGING: Readonly<Record<string, readonly string[]>> = {
 }
 
 interface Document {
-  source: Readonly<Record<string, unknown>> & { kind: string }
+  source: { kind: string } & Readonly<Record<string, unknown>>
   mode: string
   state?: { param?: string } | null
 }
@@ -123,6 +122,7 @@ interface Document {
 export function pullIssues({ source, mode, state }: Document): Issue[] {
   const rules = MEMBERS[source.kind] ?? { must: [], may: [] }
   const given = Object.keys(PULL_SOURCE).filter((name) => source[name] !== undefined)
+  if (source.kind === 'postgres' && source['path'] !== undefined) given.push('path')
   const issues: Issue[] = []
   const note = (field: string, code: string, message: string): void => {
     issues.push({ field: `adapter.${field}`, code, message })

@@ -24,6 +24,9 @@ export async function openTable(
   const all = { ...DEFAULT_LIMITS, ...limits }
   if (source.kind === 'json' || source.kind === 'ndjson')
     return await jsonTable(path, source, wanted, all)
+  // What was pulled stands in its file record by record.
+  if (source.kind === 'rest' || source.kind === 'postgres')
+    return await jsonTable(path, { ...source, kind: 'ndjson' }, wanted, all)
   return await toTable(rawTable(path, source, all), source, all)
 }
 

@@ -109,7 +109,7 @@ export type NamedCell = string | { right_of: string }
 
 /** What to read from a file, as an adapter states it. */
 export interface TableSource {
-  kind: 'xlsx' | 'csv' | 'json' | 'ndjson' | 'pdf'
+  kind: 'xlsx' | 'csv' | 'json' | 'ndjson' | 'pdf' | 'rest' | 'postgres'
   /** Name of the sheet, `*` for any text; the first visible one unless told. */
   sheet?: string
   header?: HeaderOptions
