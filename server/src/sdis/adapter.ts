@@ -64,6 +64,8 @@ export interface Stream {
 }
 
 export interface Adapter {
+  /** Digits of the id, where the service keeps the adapter. */
+  adapter_id?: number | null
   adapter: string
   version: number
   description: string | null

@@ -1,63 +1,14 @@
 /** Kept adapters: documents in versions, what may still change, and who may make one live. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { newClient, newOrganization, owner } from '../../../test/grid.ts'
+import { newClient, newOrganization } from '../../../test/grid.ts'
 import type { Answer, TestClient } from '../../../test/grid.ts'
 import { finished, sendJob } from '../../../test/jobs.ts'
 import { eventFaults } from '../../../test/event-schemas.ts'
 import { eventsOf, payloadsOf } from '../../../test/feed.ts'
 import { ALL_SCOPES } from '../../kit/scopes.ts'
-import { adapterOf, fileOf } from '../load-fixture.ts'
-
-type Part = Record<string, unknown>
-
-const CSV = 'Code,Name,Area\nA,Alpha,100\nB,Beta,200\n'
-
-/** A document of the given name, and with it the rest of what `adapterOf` takes. */
-function document(adapter = 'buildings', more: Part = {}): Part {
-  return JSON.parse(adapterOf({}, { adapter, ...more })) as Part
-}
-
-async function created(client: TestClient, adapter?: string, more: Part = {}): Promise<string> {
-  const answer = await client.post('/sdis/adapters', { document: document(adapter), ...more })
-  expect(answer.status).toBe(201)
-  return answer.body.id as string
-}
-
-/** A preview of CSV text with the newest version. */
-async function previewed(client: TestClient, id: string, inline = CSV): Promise<Answer> {
-  return await client.post(`/sdis/adapters/${id}/preview`, { inline })
-}
-
-async function tested(client: TestClient, id: string, version = 1): Promise<void> {
-  expect((await previewed(client, id)).status).toBe(200)
-  const answer = await client.post(`/sdis/adapters/${id}/versions/${version}/test`, {})
-  expect(answer).toMatchObject({ status: 200, body: { state: 'tested' } })
-}
-
-/** A completed dry run of a version, as the part of the service that makes diffs leaves it behind. */
-async function dryRun(client: TestClient, text: Part, diff_hash: string): Promise<string> {
-  const sent = await sendJob(client, JSON.stringify(text), fileOf(CSV))
-  const job = await finished(client, sent.body.id)
-  const direct = await owner()
-  await direct.query(
-    `alter table job add column if not exists dry_run boolean not null default false`,
-  )
-  await direct.query(`alter table job add column if not exists diff_hash text`)
-  await direct.query('update job set dry_run = true, diff_hash = $2 where id = $1', [
-    String(job.id).slice(4),
-    diff_hash,
-  ])
-  await direct.end()
-  return job.id as string
-}
-
-/** Makes a version live. */
-async function promoted(client: TestClient, id: string, version: number): Promise<Answer> {
-  const { body } = await client.get(`/sdis/adapters/${id}/versions/${version}`)
-  const job_id = await dryRun(client, body.document, `hash ${version}`)
-  const promotion = { version, job_id, diff_hash: `hash ${version}` }
-  return await client.post(`/sdis/adapters/${id}/promote`, promotion)
-}
+import { fileOf } from '../load-fixture.ts'
+import { created, CSV, document, dryRun, previewed, promoted, tested } from './adapter-fixture.ts'
+import type { Part } from './adapter-fixture.ts'
 
 /** What adapters told, by the verb. */
 async function told({ org_id }: TestClient): Promise<string[]> {
@@ -228,12 +179,12 @@ describe('a version', () => {
   })
 
   it.each([
-    ['of no adapter', '/sdis/adapters/adp_999999999/versions/1', 404],
-    ['with a number too high', null, 404],
-    ['with no number', 'x', 422],
-  ])('%s is refused', async (_, path, status) => {
-    const id = await created(client, `absent-${status}${path === null ? 'n' : 'x'}${_.length}`)
-    const at = path?.startsWith('/') ? path : `/sdis/adapters/${id}/versions/${path ?? 7}`
+    ['of no adapter', 'adp_999999999', '1', 404],
+    ['with a number too high', null, '7', 404],
+    ['with no number', null, 'x', 422],
+  ])('%s is refused', async (what, absent, number, status) => {
+    const id = absent ?? (await created(client, what.replaceAll(' ', '-')))
+    const at = `/sdis/adapters/${id}/versions/${number}`
     expect((await client.get(at)).status).toBe(status)
     expect((await client.patch(at, { document: document() })).status).toBe(status)
     expect((await client.post(`${at}/test`, {})).status).toBe(status)

@@ -233,19 +233,6 @@ export async function findDiff(tx: Tx, org_id: number, job_id: number): Promise<
   return rows[0]
 }
 
-/** Says which version of a kept adapter a job runs. */
-export async function noteAdapterOfJob(
-  tx: Tx,
-  org_id: number,
-  job_id: number,
-  adapter: { adapter_id: number; version: number },
-): Promise<void> {
-  await tx.query(
-    'update job set adapter_id = $3, adapter_version = $4 where org_id = $1 and id = $2',
-    [org_id, job_id, adapter.adapter_id, adapter.version],
-  )
-}
-
 /** Jobs that wrote through a version, the last one first: the order in which they could be undone. */
 export async function jobsOfVersion(
   tx: Tx,

@@ -23,9 +23,9 @@ import {
   readDocument,
   removeAdapter,
 } from './service.ts'
-import type { By, Sent } from './service.ts'
+import type { By } from './service.ts'
 import { adapterView, versionView } from './types.ts'
-import type { KeptAdapter, KeptVersion } from './types.ts'
+import type { KeptAdapter, KeptVersion, Sent } from './types.ts'
 
 interface AdapterParams {
   Params: { id: string }
