@@ -56,8 +56,10 @@ begin
 end $$;
 grant select, insert, update on adapter, adapter_version to grid_app;
 
--- The version of a kept adapter that a job runs; null for a document that came with the job.
-alter table job add column adapter_id bigint, add column adapter_version integer;
+-- The version of a kept adapter that a job runs; the id is null for a document that came with the job.
+alter table job
+  add column adapter_id bigint generated always as ((adapter ->> 'adapter_id')::bigint) stored,
+  add column adapter_version integer generated always as ((adapter ->> 'version')::integer) stored;
 create index job_adapter_idx on job (org_id, adapter_id, id) where adapter_id is not null;
 
 -- A finished job of the organization or of one of its sandboxes, for what was tried there.

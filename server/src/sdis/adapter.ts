@@ -97,6 +97,8 @@ export interface Stream {
 export type NamedCell = string | { right_of: string }
 
 export interface Adapter {
+  /** Digits of the id, where the service keeps the adapter. */
+  adapter_id?: number | null
   adapter: string
   version: number
   description: string | null

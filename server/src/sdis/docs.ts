@@ -38,6 +38,11 @@ export const jobSchema: JsonSchema = {
     },
     progress_pct: count('Share of the file that has been read.', 60),
     adapter: { type: 'string', description: 'Name of the adapter.', examples: ['gsa-iolp-leases'] },
+    adapter_id: {
+      type: ['string', 'null'],
+      description: 'The kept adapter; null for a document that came with the job.',
+      examples: ['adp_1042'],
+    },
     adapter_version: count('Version of the adapter document.', 1),
     mode: {
       type: 'string',
@@ -230,7 +235,7 @@ export const createJob = route(
   'write:jobs',
   'createJob',
   'Start a data-integration job',
-  'Send multipart/form-data with the parts `adapter` (YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
+  'Send multipart/form-data with the parts `adapter` (the id or name of a kept adapter, or a document as YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
   { 202: jobSchema },
   {
     parameters: [IDEMPOTENCY],
@@ -243,6 +248,10 @@ export const createJob = route(
       required: ['adapter', 'file'],
       properties: {
         adapter: { ...ADAPTER_SCHEMA, title: 'Adapter' },
+        version: {
+          ...count('Version of a kept adapter; the live one when left out.', 2),
+          minimum: 1,
+        },
         file: { type: 'string', format: 'binary', description: 'The workbook or CSV file.' },
         as_of: {
           type: 'string',

@@ -92,6 +92,7 @@ export function jobView(job: Job): Row {
     phase: job.phase,
     progress_pct: progress(job),
     adapter: job.adapter.adapter,
+    adapter_id: job.adapter.adapter_id ? publicId('adp', job.adapter.adapter_id) : null,
     adapter_version: job.adapter.version,
     mode: job.adapter.mode,
     type: job.adapter.streams[0]?.type ?? null,

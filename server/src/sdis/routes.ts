@@ -174,7 +174,7 @@ async function createJob(
   ])
   try {
     if (Object.keys(metadata).length > 0) fields.set('metadata', [''])
-    const { document, adapter, as_of } = readForm(fields, app.store, caller)
+    const { document, adapter, as_of } = await readForm(fields, app.store, caller)
     await requireReferences(app.store, caller.org_id, adapter)
     const idempotency = idempotencyKey(request)
     const write: WriteRequest = {
@@ -183,7 +183,7 @@ async function createJob(
         ? {
             key: idempotency,
             route: 'POST /sdis/jobs',
-            fingerprint: fingerprintOf([document, as_of, file.sha256]),
+            fingerprint: fingerprintOf([document, adapter.version, as_of, file.sha256]),
           }
         : undefined,
     }

@@ -15,7 +15,8 @@ import type { Store } from '../kit/store.ts'
 import type { Actor, Caller, OrgRows } from '../kit/types.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { fixedReferences } from './adapter-checks.ts'
-import { adapterHash, readAdapter } from './adapter.ts'
+import { adapterFor, kept, requireLive } from './adapters/service.ts'
+import { adapterHash } from './adapter.ts'
 import type { Adapter, Stream } from './adapter.ts'
 import { countQueued, findJob, insertJob, requestApproval, requestCancel } from './job-queries.ts'
 import { jobView } from './jobs.ts'
@@ -45,14 +46,14 @@ export interface JobRequest {
  * What the text fields of the form ask for.
  * @throws 422 naming every failing field of the form and the adapter.
  */
-export function readForm(
+export async function readForm(
   fields: ReadonlyMap<string, readonly string[]>,
   store: Store,
   caller: Caller,
-): { document: string; adapter: Adapter; as_of: string } {
+): Promise<{ document: string; adapter: Adapter; as_of: string }> {
   const issues: Issue[] = []
   for (const [name, values] of fields) {
-    if (name !== 'adapter' && name !== 'as_of')
+    if (!FORM_FIELDS.has(name))
       issues.push({ field: name, code: 'unknown_field', message: `unknown field '${name}'` })
     else if (values.length > 1)
       issues.push({ field: name, code: 'repeated', message: 'may be sent once' })
@@ -62,7 +63,7 @@ export function readForm(
   let adapter: Adapter | null = null
   try {
     if (document === '') throw invalid([required])
-    adapter = readAdapter(document, store.registry)
+    adapter = await adapterGiven(store, caller, document, fields.get('version')?.[0])
   } catch (error) {
     if (!(error instanceof ApiError) || !Array.isArray(error.extra['errors'])) throw error
     issues.push(...(error.extra['errors'] as Issue[]))
@@ -70,6 +71,24 @@ export function readForm(
   const as_of = effectiveDate(given, adapter, caller, issues)
   if (issues.length > 0 || !adapter) throw invalid(issues)
   return { document, adapter, as_of }
+}
+
+const FORM_FIELDS = new Set(['adapter', 'version', 'as_of'])
+
+/** A document that came with the request, or a version of a kept adapter that may be run here. */
+async function adapterGiven(
+  store: Store,
+  { org_id, environment }: Caller,
+  given: string,
+  version: string | undefined,
+): Promise<Adapter> {
+  if (version !== undefined && !/^[1-9][0-9]{0,8}$/.test(version)) {
+    const message = 'must be the number of a version'
+    throw invalid([{ field: 'version', code: 'out_of_range', message }])
+  }
+  const found = await adapterFor(store, org_id, given, version ? Number(version) : undefined)
+  requireLive(found, environment)
+  return kept(found)
 }
 
 const required: Issue = {

@@ -111,16 +111,15 @@ async function requireDiff(
 ): Promise<void> {
   const diff = await findDiff(tx, version.org_id, idDigits('job', job_id) ?? 0)
   if (!diff) throw jobNotFound(job_id)
-  const mismatch: [ErrorCode, string] | null =
-    diff.mode !== 'dry_run'
-      ? ['diff_mismatch', `${job_id} was no dry run.`]
-      : !ENDED_WELL.includes(diff.state)
-        ? ['diff_mismatch', `${job_id} is ${diff.state}; its diff is not complete.`]
-        : contentHash(diff.adapter) !== version.hash
-          ? ['diff_mismatch', `${job_id} ran another document than version ${version.version}.`]
-          : diff.diff_hash !== diff_hash
-            ? ['diff_mismatch', `The diff_hash of ${job_id} is another one.`]
-            : null
+  const mismatch: [ErrorCode, string] | null = !diff.dry_run
+    ? ['diff_mismatch', `${job_id} was no dry run.`]
+    : !ENDED_WELL.includes(diff.state)
+      ? ['diff_mismatch', `${job_id} is ${diff.state}; its diff is not complete.`]
+      : contentHash(diff.adapter) !== version.hash
+        ? ['diff_mismatch', `${job_id} ran another document than version ${version.version}.`]
+        : diff.diff_hash !== diff_hash
+          ? ['diff_mismatch', `The diff_hash of ${job_id} is another one.`]
+          : null
   if (mismatch) throw new ApiError(...mismatch)
 }
 

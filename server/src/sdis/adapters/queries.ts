@@ -219,31 +219,18 @@ export async function findTestJob(
 /** What a job found that was run to see what it would change. */
 export interface Diff {
   state: JobState
-  mode: string | null
+  dry_run: boolean
   diff_hash: string | null
   adapter: Adapter
 }
 
 export async function findDiff(tx: Tx, org_id: number, job_id: number): Promise<Diff | undefined> {
   const rows = await tx.query<Diff>(
-    `select state, adapter, to_jsonb(j) ->> 'mode' as mode, to_jsonb(j) ->> 'diff_hash' as diff_hash
+    `select state, adapter, coalesce((to_jsonb(j) ->> 'dry_run')::boolean, false) as dry_run, to_jsonb(j) ->> 'diff_hash' as diff_hash
      from job j where org_id = $1 and id = $2`,
     [org_id, job_id],
   )
   return rows[0]
-}
-
-/** Says which version of a kept adapter a job runs. */
-export async function noteAdapterOfJob(
-  tx: Tx,
-  org_id: number,
-  job_id: number,
-  adapter: { adapter_id: number; version: number },
-): Promise<void> {
-  await tx.query(
-    'update job set adapter_id = $3, adapter_version = $4 where org_id = $1 and id = $2',
-    [org_id, job_id, adapter.adapter_id, adapter.version],
-  )
 }
 
 /** Jobs that wrote through a version, the last one first: the order in which they could be undone. */
@@ -257,7 +244,8 @@ export async function jobsOfVersion(
   return await tx.query(
     `select id, state, to_char(as_of, 'YYYY-MM-DD') as as_of, file_name, finished_at from job j
      where org_id = $1 and adapter_id = $2 and adapter_version = $3 and state in ('completed', 'completed_with_errors', 'cancelled', 'failed')
-       and coalesce(to_jsonb(j) ->> 'mode', 'apply') = 'apply' and coalesce((counts ->> 'facts')::bigint, 0) > 0
+       and coalesce((to_jsonb(j) ->> 'dry_run')::boolean, false) = false
+       and to_jsonb(j) ->> 'undone_by' is null and coalesce((counts ->> 'facts')::bigint, 0) > 0
      order by id desc limit $4`,
     [org_id, adapter_id, version, limit],
   )

@@ -12,6 +12,7 @@ import * as docs from './docs.ts'
 import { promote, rollBack, testVersion } from './promotion.ts'
 import type { Promotion } from './promotion.ts'
 import { listAdapters, listVersions } from './queries.ts'
+import { sampleRoutes } from './sample-routes.ts'
 import {
   addVersion,
   changeDraft,
@@ -22,9 +23,9 @@ import {
   readDocument,
   removeAdapter,
 } from './service.ts'
-import type { By, Sent } from './service.ts'
+import type { By } from './service.ts'
 import { adapterView, versionView } from './types.ts'
-import type { KeptAdapter, KeptVersion } from './types.ts'
+import type { KeptAdapter, KeptVersion, Sent } from './types.ts'
 
 interface AdapterParams {
   Params: { id: string }
@@ -44,12 +45,13 @@ interface DocumentBody {
 
 const PATH = '/sdis/adapters'
 
-export function adapterRoutes(app: FastifyInstance): void {
+export async function adapterRoutes(app: FastifyInstance): Promise<void> {
   collection(app)
   single(app)
   versions(app)
   drafts(app)
   promotion(app)
+  await sampleRoutes(app)
 }
 
 /** What a POST that changes an adapter answers: status, view, ETag and, for something new, where it is. */

@@ -12,6 +12,9 @@ import type { Adapter } from '../adapter.ts'
 export const VERSION_STATES = ['draft', 'tested', 'live', 'superseded'] as const
 export type VersionState = (typeof VERSION_STATES)[number]
 
+/** A document as it was sent: JSON, or text that is YAML or JSON. */
+export type Sent = string | Row
+
 export interface KeptAdapter {
   org_id: number
   id: number
@@ -55,7 +58,7 @@ export interface KeptVersion {
 }
 
 /** Fingerprint of what a document means: equal ones map files equally, whatever number they have. */
-export function contentHash({ version: _, ...meaning }: Adapter): string {
+export function contentHash({ version: _, adapter_id: __, ...meaning }: Adapter): string {
   return createHash('sha256').update(canonical(meaning)).digest('hex')
 }
 
