@@ -121,8 +121,8 @@ export interface Adapter {
     cells?: Record<string, NamedCell>
     rank: number
   } & Partial<Omit<RestSource, 'kind'> & Omit<PostgresSource, 'kind'>>
-  /** How only what changed is pulled; null for everything. */
-  state: PullState | null
+  /** `state` of the document: how only what changed is pulled; null for everything. */
+  since: PullState | null
   locale: {
     decimal: string
     thousands: string
@@ -217,7 +217,7 @@ function complete(given: Partial<Adapter>): Adapter {
       ...given.locale,
     },
     effective: { date: null, from: null, default: 'job_start', ...given.effective },
-    state: given.state ?? null,
+    since: (given as { state?: PullState }).state ?? null,
     ...modeOf(given.mode),
     lookups: given.lookups ?? {},
     guards: {

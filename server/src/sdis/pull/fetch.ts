@@ -130,7 +130,7 @@ async function connectionOf(
 }
 
 async function sinceOf({ store, job }: Running, connection: Connection): Promise<Since | null> {
-  const { state = null, adapter } = job.adapter as { state?: PullState | null; adapter: string }
+  const { since: state, adapter } = job.adapter
   if (!state) return null
   const last = await lastCursor(store.db, job.org_id, connection.id, adapter)
   return { state, last, from: last === null ? null : lookedBack(last, state.lookback) }

@@ -115,11 +115,11 @@ const PAGING: Readonly<Record<string, readonly string[]>> = {
 interface Document {
   source: { kind: string } & Readonly<Record<string, unknown>>
   mode: string
-  state?: { param?: string } | null
+  since: { param?: string } | null
 }
 
 /** What is wrong with how a document asks its source. */
-export function pullIssues({ source, mode, state }: Document): Issue[] {
+export function pullIssues({ source, mode, since }: Document): Issue[] {
   const rules = MEMBERS[source.kind] ?? { must: [], may: [] }
   const given = Object.keys(PULL_SOURCE).filter((name) => source[name] !== undefined)
   if (source.kind === 'postgres' && source['path'] !== undefined) given.push('path')
@@ -142,12 +142,12 @@ export function pullIssues({ source, mode, state }: Document): Issue[] {
   for (const name of PAGING[String(paging?.['kind'])] ?? [])
     if (paging?.[name] === undefined)
       note(`source.paging.${name}`, 'required', `is required for ${String(paging?.['kind'])}`)
-  if (!state) return issues
+  if (!since) return issues
   if (rules.may.length === 0) note('state', 'conflicting', 'is for sources that are asked')
   // What is not among the changes has not ended.
   if (mode === 'full_snapshot')
     note('state', 'conflicting', 'a full_snapshot needs everything, not what changed')
-  if (source.kind === 'rest' && state.param === undefined)
+  if (source.kind === 'rest' && since.param === undefined)
     note('state.param', 'required', 'is required for rest: the parameter that takes where to begin')
   return issues
 }
