@@ -34,6 +34,9 @@ export const ORG_TABLES = [
   'usage_meter',
   'job_chunk',
   'job_error',
+  'job_diff_row',
+  'job_blank',
+  'job_run_event',
   'agenda',
   'agenda_scan',
   'app_installation',
@@ -67,6 +70,7 @@ export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   organization_parent_idx: 'finds the sandboxes and children of an organization',
   app_installation_app_idx: 'finds where an app is installed',
   inbox_token_idx: 'finds the inbox of a request that has no key',
+  job_run_event_due_idx: 'finds the run events that are due, whatever the organization',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
 
@@ -96,6 +100,11 @@ export const DEFINER_FUNCTIONS: Readonly<
   forget_answers: { owner: 'system', why: 'deletes old answers of every organization' },
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
+  jobs_due: {
+    owner: 'system',
+    why: 'finds jobs of any organization that waited too long or whose results are past their time',
+  },
+  claim_run_events: { owner: 'system', why: 'hands a sender run events of any organization' },
   organizations_due: {
     owner: 'system',
     why: 'finds the organizations in which something happens by itself',

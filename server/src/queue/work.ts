@@ -5,9 +5,12 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
+import { Egress } from '../egress.ts'
 import { never, placed, written } from '../events/wake.ts'
 import { tendAgendas } from '../schedule/service.ts'
-import { sweepImports } from '../sdis/sweep.ts'
+import { sendRunEvents } from '../sdis/run-events.ts'
+import { limitsOf } from '../sdis/limits.ts'
+import { sweepImports, sweepJobs } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
 import { flushCounts } from '../usage/service.ts'
@@ -41,11 +44,14 @@ export function startWork(
   const storage = storageOf(config)
   const key = auditKey({ ...config, GRID_DATA_DIR: data_dir })
   const webhooks = webhookWork(config, db, log)
-  const thread = new JobThread({ database: db.config, data_dir })
+  const limits = limitsOf(config)
+  const egress = new Egress()
+  const thread = new JobThread({ database: db.config, data_dir, limits })
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
-    loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('run events', log, () => sendRunEvents(config, db, egress)),
+    loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping, limits)),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
@@ -71,6 +77,7 @@ export function startWork(
     loop('uploads', log, async () => {
       await sweepOrphans(storage, db)
       await sweepImports(db, data_dir)
+      await sweepJobs(db, limits)
       return 60 * 60 * 1_000
     }),
   ]
@@ -78,6 +85,7 @@ export function startWork(
     await Promise.all(loops.map(async (stop) => await stop()))
     await webhooks.end()
     await thread.end()
+    await egress.close()
     await flushCounts(db)
     await storage.close()
   }

@@ -5,9 +5,9 @@ import { Stopped } from './running.ts'
 import type { Answer, Order, ThreadData } from './thread.ts'
 import { CONNECTIONS, runner } from './work.ts'
 
-const { database, data_dir } = workerData as ThreadData
+const { database, data_dir, limits } = workerData as ThreadData
 const stopping = new AbortController()
-const run = runner(new Db(database, CONNECTIONS), data_dir)
+const run = runner(new Db(database, CONNECTIONS), data_dir, limits)
 
 parentPort?.on('message', (order: Order) => {
   if ('stop' in order) stopping.abort()

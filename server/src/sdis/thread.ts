@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { ClientConfig } from 'pg'
+import type { JobLimits } from './limits.ts'
 import { Stopped } from './running.ts'
 import type { Claim, Runner } from './work.ts'
 
@@ -11,6 +12,7 @@ import type { Claim, Runner } from './work.ts'
 export interface ThreadData {
   database: ClientConfig
   data_dir: string
+  limits: JobLimits
 }
 
 /** What it is told: run a job, or come to an end. */

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { Db } from '../db/db.ts'
 import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
+import { STANDARD_LIMITS } from './limits.ts'
+import type { JobLimits } from './limits.ts'
 import { runJob } from './run.ts'
 import { Stopped } from './running.ts'
 
@@ -32,11 +34,12 @@ export async function takeJob(
   run: Runner,
   log: (message: string) => void,
   stopping: AbortSignal,
+  limits: JobLimits = STANDARD_LIMITS,
 ): Promise<number> {
   const session = await db.session()
   try {
     const [lease_id] = (await db.ids(1)) as [number]
-    const claimed = await claimJob(db, lease_id, session.pid)
+    const claimed = await claimJob(db, lease_id, session.pid, limits.running)
     if (!claimed) return IDLE_MS
     const { org_id, id, attempts } = claimed
     try {
@@ -59,10 +62,11 @@ export async function workOnJob(
   data_dir: string,
   log: (message: string) => void,
   stopping: AbortSignal = new AbortController().signal,
+  limits: JobLimits = STANDARD_LIMITS,
 ): Promise<number> {
   const own = new Db(db.config, CONNECTIONS)
   try {
-    return await takeJob(db, runner(own, data_dir), log, stopping)
+    return await takeJob(db, runner(own, data_dir, limits), log, stopping, limits)
   } finally {
     await own.close()
   }
@@ -77,7 +81,7 @@ export const CONNECTIONS = { pipelined: 1, pooled: 3 }
  *   on the same connection.
  * @param data_dir where the files are.
  */
-export function runner(db: Db, data_dir: string): Runner {
+export function runner(db: Db, data_dir: string, limits: JobLimits): Runner {
   return async ({ org_id, id, lease_id }, stopping) => {
     const job = await findJob(db, org_id, id)
     if (!job) return
@@ -85,7 +89,8 @@ export function runner(db: Db, data_dir: string): Runner {
     const spare = await db.session()
     try {
       const file = join(data_dir, 'imports', job.file_key)
-      await runJob({ store: bareStore(db), session, spare, job, lease_id, stopping }, file)
+      const held = { store: bareStore(db), session, spare, job, lease_id, limits, stopping }
+      await runJob(held, file)
     } finally {
       session.release()
       spare.release()
