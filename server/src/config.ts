@@ -129,6 +129,51 @@ export const SETTINGS = {
     '512',
     whole(1, 10_000),
   ),
+  GRID_JOB_INLINE_MAX_MB: setting(
+    'Most data that a job may carry in its request, in megabytes.',
+    '10',
+    whole(1, 100),
+  ),
+  GRID_JOB_MAX_ROWS: setting('Most rows in the file of a job.', '5000000', whole(1, 100_000_000)),
+  GRID_JOB_MAX_COLUMNS: setting('Most columns in the file of a job.', '500', whole(1, 16_384)),
+  GRID_JOB_MAX_CELL_KB: setting(
+    'Longest cell in the file of a job, in thousands of characters.',
+    '64',
+    whole(1, 1_024),
+  ),
+  GRID_JOB_UNZIPPED_MAX_MB: setting(
+    'Most that a workbook may unpack to, in megabytes.',
+    '1024',
+    whole(1, 100_000),
+  ),
+  GRID_JOB_ATOMIC_ROWS: setting(
+    'Most rows in the file of a job that is written as one transaction.',
+    '200000',
+    whole(1, 5_000_000),
+  ),
+  GRID_JOB_RUNNING: setting('Jobs of an organization that run at once.', '2', whole(1, 100)),
+  GRID_JOB_QUEUED: setting('Jobs of an organization that may wait.', '100', whole(1, 100_000)),
+  GRID_JOB_ERROR_ROWS: setting(
+    'Errors of a job that are kept; more are counted only.',
+    '10000',
+    whole(1, 1_000_000),
+  ),
+  GRID_JOB_DIFF_ROWS: setting(
+    'Objects of a dry run that are kept, for each thing that may happen to them; more are counted only.',
+    '50000',
+    whole(20, 1_000_000),
+  ),
+  GRID_JOB_HOURS: setting('Hours a job may run.', '4', whole(1, 168)),
+  GRID_JOB_RESULT_DAYS: setting(
+    'Days the errors and dry-run rows of a job are kept.',
+    '90',
+    whole(1, 36_500),
+  ),
+  GRID_OPENLINEAGE_URL: setting(
+    'Where OpenLineage run events of jobs are sent; nowhere when empty.',
+    '',
+    optional,
+  ),
   GRID_S3_ENDPOINT: setting(
     'S3-compatible storage for documents; local disk when empty.',
     '',

@@ -37,6 +37,9 @@ export const ORG_TABLES = [
   'schedule',
   'job_error',
   'pending_reference',
+  'job_diff_row',
+  'job_blank',
+  'job_run_event',
   'agenda',
   'agenda_scan',
   'app_installation',
@@ -73,6 +76,7 @@ export const CROSSING_INDEXES: Readonly<Record<string, string>> = {
   app_installation_app_idx: 'finds where an app is installed',
   schedule_due_idx: 'finds schedules that are due, over all organizations',
   inbox_token_idx: 'finds the inbox of a request that has no key',
+  job_run_event_due_idx: 'finds the run events that are due, whatever the organization',
   idempotency_at_idx: 'stored answers are forgotten by age, over all organizations',
 }
 
@@ -103,6 +107,11 @@ export const DEFINER_FUNCTIONS: Readonly<
   job_states: { owner: 'system', why: 'counts jobs of every organization for the operator' },
   claim_job: { owner: 'system', why: 'takes the oldest job of any organization' },
   test_job: { owner: 'system', why: 'sees what a sandbox of the organization tried' },
+  jobs_due: {
+    owner: 'system',
+    why: 'finds jobs of any organization that waited too long or whose results are past their time',
+  },
+  claim_run_events: { owner: 'system', why: 'hands a sender run events of any organization' },
   organizations_due: {
     owner: 'system',
     why: 'finds the organizations in which something happens by itself',

@@ -1,4 +1,5 @@
 /** The rules of documents: what may be stored, changed and deleted, and in which order things become true. */
+import type { Readable } from 'node:stream'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { earlierAnswer, fingerprintOf } from '../kit/idempotency.ts'
@@ -213,6 +214,17 @@ export async function getVersion(
   if (!version) throw notFound(`Version ${number} of document ${name}`)
   const version_id = Number(version.id.slice(version.id.indexOf('_') + 1))
   return { version, key: { org_id, document_id: id, version_id } }
+}
+
+/** The current file of a document, opened. @throws 404 when there is none. */
+export async function documentFile(
+  store: Store,
+  storage: Storage,
+  org_id: number,
+  id: number,
+): Promise<{ filename: string; content: Readable }> {
+  const { version, key } = await getVersion(store, org_id, id, null)
+  return { filename: version.filename, content: await storage.open(key, null) }
 }
 
 /** A document and its version. @throws 404 when it does not exist, 412 when it is not the expected version. */

@@ -5,12 +5,15 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
+import { Egress } from '../egress.ts'
 import { placed, written } from '../events/wake.ts'
 import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { limitsOf } from '../sdis/limits.ts'
 import { lookForFiles, LOOK_MS } from '../sdis/pull/drop.ts'
 import { runSchedules } from '../sdis/pull/schedule-work.ts'
-import { sweepImports } from '../sdis/sweep.ts'
+import { sendRunEvents } from '../sdis/run-events.ts'
+import { sweepImports, sweepJobs } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
 import { flushCounts } from '../usage/service.ts'
@@ -32,7 +35,9 @@ export function startWork(
   const webhooks = webhookWork(config, db, log)
   const { GRID_SOURCE_ALLOW_CIDRS, GRID_MASTER_KEY } = config
   const settings = { GRID_SOURCE_ALLOW_CIDRS, GRID_MASTER_KEY, GRID_DATA_DIR: data_dir }
-  const thread = new JobThread({ database: db.config, data_dir, settings })
+  const limits = limitsOf(config)
+  const egress = new Egress()
+  const thread = new JobThread({ database: db.config, data_dir, limits, settings })
   const sealing = new SealingThread(
     db.config,
     auditKey({ ...config, GRID_DATA_DIR: data_dir }),
@@ -41,8 +46,9 @@ export function startWork(
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
-    loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
-    loop('schedules', log, async () => await runSchedules(db, log)),
+    loop('run events', log, () => sendRunEvents(config, db, egress)),
+    loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping, limits)),
+    loop('schedules', log, async () => await runSchedules(db, limits, log)),
     ...dropFolder(config, db, data_dir, log),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
@@ -66,6 +72,7 @@ export function startWork(
     loop('uploads', log, async () => {
       await sweepOrphans(storage, db)
       await sweepImports(db, data_dir)
+      await sweepJobs(db, limits)
       return 60 * 60 * 1_000
     }),
   ]
@@ -74,6 +81,7 @@ export function startWork(
     await webhooks.end()
     await thread.end()
     await sealing.end()
+    await egress.close()
     await flushCounts(db)
     await storage.close()
   }
@@ -106,10 +114,10 @@ function dropFolder(
   data_dir: string,
   log: (message: string) => void,
 ): (() => Promise<void>)[] {
-  const { GRID_DROP_DIR: folder, GRID_IMPORT_MAX_MB: max_mb } = config
+  const { GRID_DROP_DIR: folder } = config
   if (folder === null) return []
   const seen = new Map<string, string>()
-  const dropped = { store: bareStore(db), folder, data_dir, max_mb, log }
+  const dropped = { store: bareStore(db), folder, data_dir, limits: limitsOf(config), log }
   return [
     loop('drop folder', log, async () => {
       await lookForFiles(dropped, seen)

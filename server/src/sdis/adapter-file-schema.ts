@@ -34,7 +34,7 @@ const namedCell: JsonSchema = {
 }
 
 /** Kinds of files, and of what the platform fetches itself. */
-export const SOURCE_KINDS = ['xlsx', 'csv', 'json', 'ndjson', 'pdf'] as const
+export const SOURCE_KINDS = ['xlsx', 'csv', 'json', 'ndjson', 'pdf', 'rest', 'postgres'] as const
 
 /** Keywords of `source`, `locale` and `effective`. */
 export const FILE_PARTS: Readonly<Record<string, JsonSchema>> = {
@@ -45,7 +45,11 @@ export const FILE_PARTS: Readonly<Record<string, JsonSchema>> = {
     required: ['name', 'kind'],
     properties: {
       name: schemaText('Where the data comes from; claims carry it.', 'GSA IOLP'),
-      kind: { type: 'string', enum: [...SOURCE_KINDS], description: 'Kind of file.' },
+      kind: {
+        type: 'string',
+        enum: [...SOURCE_KINDS],
+        description: 'Kind of file, or of the source that is asked.',
+      },
       sheet: schemaText(
         'Name of the sheet, * stands for anything; the first visible one when left out.',
         'Rent Roll*',

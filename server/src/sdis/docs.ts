@@ -5,10 +5,10 @@ import { IDEMPOTENCY } from '../kit/parameters.ts'
 import type { Parameter } from '../kit/parameters.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
-import { ADAPTER_SCHEMA } from './adapter-schema.ts'
-import { JOB_STATES } from './jobs.ts'
+import { JOB_KINDS, JOB_STATES, PHASES } from './jobs.ts'
+import { JOB_FORM, JOB_SCHEMA, OPTIONS_SCHEMA } from './request-schema.ts'
 
-const count = (description: string, example: number): JsonSchema => ({
+export const count = (description: string, example: number): JsonSchema => ({
   type: 'integer',
   description,
   examples: [example],
@@ -26,17 +26,58 @@ export const jobSchema: JsonSchema = {
       description: 'Organization the job loads into.',
       examples: ['org_1'],
     },
+    kind: {
+      type: 'string',
+      enum: [...JOB_KINDS],
+      description:
+        'load: a file; replay: corrected rows of another job; undo: takes back what another job wrote.',
+      examples: ['load'],
+    },
     state: {
       type: 'string',
       enum: [...JOB_STATES],
       description: 'Where the job stands. awaiting_review: a guard asks for approval.',
+      examples: ['running'],
     },
     phase: {
       type: ['string', 'null'],
-      enum: ['reading', 'writing', 'ending', null],
+      enum: [...PHASES, null],
       description: 'What a running job does.',
+      examples: ['writing'],
     },
     progress_pct: count('Share of the file that has been read.', 60),
+    rows_per_s: {
+      type: ['integer', 'null'],
+      description: 'Rows per second of the present attempt; null when the job does not run.',
+      examples: [21000],
+    },
+    eta_s: {
+      type: ['integer', 'null'],
+      description: 'Seconds left at that pace.',
+      examples: [12],
+    },
+    dry_run: {
+      type: 'boolean',
+      description: 'Finds out what would change and writes nothing.',
+      examples: [false],
+    },
+    options: OPTIONS_SCHEMA,
+    parent_job_id: {
+      type: ['string', 'null'],
+      description: 'The job that this one undoes or replays rows of.',
+      examples: ['job_1000'],
+    },
+    undone_by: {
+      type: ['string', 'null'],
+      description: 'The job that took back what this one wrote.',
+      examples: ['job_1002'],
+    },
+    diff_hash: {
+      type: ['string', 'null'],
+      description:
+        'Hash of what a check found; two checks with the same hash would write the same.',
+      examples: ['5f1c…'],
+    },
     adapter: { type: 'string', description: 'Name of the adapter.', examples: ['gsa-iolp-leases'] },
     adapter_id: {
       type: ['string', 'null'],
@@ -99,6 +140,12 @@ export const jobSchema: JsonSchema = {
       additionalProperties: true,
       description: 'Why the job failed or waits: code, message, details.',
     },
+    approval_until: {
+      type: ['string', 'null'],
+      format: 'date-time',
+      description: 'Until when a job that waits can be approved.',
+      examples: ['2025-05-30T09:00:00Z'],
+    },
     attempts: count('How often a worker took the job up.', 1),
     created_by: {
       type: 'string',
@@ -114,38 +161,6 @@ export const jobSchema: JsonSchema = {
     finished_at: { type: ['string', 'null'], format: 'date-time', description: 'When it ended.' },
   },
   required: ['id', 'object', 'state', 'counts', 'as_of', 'created_at'],
-}
-
-const jobErrorRow: JsonSchema = {
-  title: 'JobError',
-  type: 'object',
-  description: 'A row that was left out, or a cell that was.',
-  properties: {
-    stream: { type: 'string', description: 'Stream of the adapter.', examples: ['leases'] },
-    row: count('Row of the file, as a person sees it.', 17),
-    field: {
-      type: ['string', 'null'],
-      description: 'Field that could not be filled.',
-      examples: ['expiration_date'],
-    },
-    code: { type: 'string', description: 'Stable code.', examples: ['not_a_date'] },
-    message: {
-      type: 'string',
-      description: 'What is wrong.',
-      examples: ["'31/13/2027' is not a date"],
-    },
-    level: {
-      type: 'string',
-      enum: ['error', 'warning'],
-      description: 'error: the row was left out; warning: only the cell.',
-    },
-    raw: {
-      type: 'object',
-      additionalProperties: true,
-      description: 'The row as it stands in the file.',
-    },
-  },
-  required: ['row', 'code', 'message', 'level'],
 }
 
 export const factSchema: JsonSchema = {
@@ -184,7 +199,7 @@ export const factSchema: JsonSchema = {
   required: ['field', 'value', 'valid_from', 'recorded_at', 'source'],
 }
 
-const jobId: Parameter = {
+export const jobId: Parameter = {
   name: 'id',
   in: 'path',
   required: true,
@@ -192,7 +207,7 @@ const jobId: Parameter = {
   schema: { type: 'string', pattern: '^job_[0-9]+$', examples: ['job_1001'] },
 }
 
-const pageQuery: JsonSchema = {
+export const pageQuery: JsonSchema = {
   type: 'object',
   additionalProperties: false,
   properties: {
@@ -201,7 +216,7 @@ const pageQuery: JsonSchema = {
   },
 }
 
-function route(
+export function route(
   scope: 'read:jobs' | 'write:jobs',
   operationId: string,
   summary: string,
@@ -211,10 +226,13 @@ function route(
     parameters?: Parameter[]
     problems?: number[]
     querystring?: JsonSchema
+    /** Read by the route itself. */
     body?: JsonSchema
+    /** Checked before the route sees it. */
+    validated?: JsonSchema
   } = {},
 ): RouteDocs {
-  const { parameters = [], problems = [], querystring, body } = more
+  const { parameters = [], problems = [], querystring, body, validated } = more
   return {
     config: { scope },
     schema: {
@@ -227,6 +245,7 @@ function route(
       problems,
       ...(querystring ? { querystring } : {}),
       ...(body ? { requestBody: body } : {}),
+      ...(validated ? { body: validated } : {}),
     },
   }
 }
@@ -235,30 +254,15 @@ export const createJob = route(
   'write:jobs',
   'createJob',
   'Start a data-integration job',
-  'Send multipart/form-data with the parts `adapter` (the id or name of a kept adapter, or a document as YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
+  'Send multipart/form-data with the parts `adapter` (the id or name of a kept adapter, or a document as YAML or JSON), `file` and optionally `as_of`, the day on which the file was true; or JSON with the data in `input`; or JSON without input for an adapter that asks its source itself. With `mode: dry_run` nothing is written: the diff of the job says what would be. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
   { 202: jobSchema },
   {
     parameters: [IDEMPOTENCY],
-    problems: [400, 409, 413, 415, 422],
+    problems: [400, 404, 409, 413, 415, 422],
     body: {
-      title: 'JobCreate',
-      description: 'A file and the adapter that says how to read it.',
-      'x-content-type': 'multipart/form-data',
-      type: 'object',
-      required: ['adapter', 'file'],
-      properties: {
-        adapter: { ...ADAPTER_SCHEMA, title: 'Adapter' },
-        version: {
-          ...count('Version of a kept adapter; the live one when left out.', 2),
-          minimum: 1,
-        },
-        file: { type: 'string', format: 'binary', description: 'The workbook or CSV file.' },
-        as_of: {
-          type: 'string',
-          format: 'date',
-          description: 'Day on which the file was true; today when left out.',
-          examples: ['2025-05-23'],
-        },
+      content: {
+        'multipart/form-data': { schema: JOB_FORM },
+        'application/json': { schema: JOB_SCHEMA },
       },
     },
   },
@@ -300,24 +304,11 @@ export const getJob = route(
   { parameters: [jobId], problems: [404, 422] },
 )
 
-export const listJobErrors = route(
-  'read:jobs',
-  'listJobErrors',
-  'List the errors of a job',
-  'Rows and cells that were left out, in file order; the first 10,000 are kept.',
-  { 200: listSchema(jobErrorRow, 'JobErrorList') },
-  {
-    parameters: [jobId, ...PAGE_PARAMETERS],
-    problems: [404, 422],
-    querystring: pageQuery,
-  },
-)
-
 export const listJobFacts = route(
   'read:jobs',
   'listJobFacts',
   'List the facts of a job',
-  'Every fact the job wrote.',
+  'Every fact the job wrote, and those it took back, which are retracted.',
   { 200: listSchema(factSchema, 'FactList') },
   {
     parameters: [jobId, ...PAGE_PARAMETERS],
@@ -330,7 +321,7 @@ export const cancelJob = route(
   'write:jobs',
   'cancelJob',
   'Cancel a job',
-  'Takes effect at the next chunk; what was written by then stays.',
+  'Takes effect at the next chunk; what was written by then stays until the job is undone. An atomic job writes nothing.',
   { 200: jobSchema },
   { parameters: [jobId, IDEMPOTENCY], problems: [404, 409, 422] },
 )
@@ -348,7 +339,7 @@ export const approveJob = route(
   'write:jobs',
   'approveJob',
   'Approve a job',
-  'Lets a job go on that waits because more objects would end than its adapter allows.',
+  'Lets a job go on that waits in awaiting_review: because a guard of its adapter tripped, or because its options ask for approval. A job that nobody approves within 7 days is cancelled.',
   { 200: jobSchema },
   { parameters: [jobId, IDEMPOTENCY], problems: [404, 409, 422] },
 )

@@ -1,14 +1,17 @@
 /** The end of a full snapshot: what it lacks has ended, unless that would be more than the adapter allows. */
 import { saveChunk, saveProgress } from './job-queries.ts'
+import { saveDiffRows } from './diff-queries.ts'
+import type { Diff } from './diff.ts'
 import { withCounts } from './jobs.ts'
-import type { JobCounts } from './jobs.ts'
+import type { JobCounts, JobError } from './jobs.ts'
 import type { KeyCounts } from './keys.ts'
 import { doorWrites, prepare, write } from './load.ts'
 import type { LoadItem } from './load.ts'
 import { isConflict } from './pass.ts'
 import { liveRecords, lockRows, recordsAfter } from './record-queries.ts'
-import { goOn, GuardTripped } from './running.ts'
+import { announce, goOn, GuardTripped } from './running.ts'
 import type { Running } from './running.ts'
+import type { Tx } from '../kit/types.ts'
 
 /** Chunk numbers of endings follow those of the file at a distance no file reaches. */
 const FIRST_CHUNK = 1_000_000_000
@@ -28,21 +31,30 @@ export async function endMissing(running: Running, seen: KeyCounts): Promise<voi
   for (const [, part] of ended) running.counts = withCounts(running.counts, part)
   const missing = await missingRecords(running, seen)
   if (missing.length === 0) return
-  const { max_retract_pct } = job.adapter.guards
-  const live = await liveRecords(load.store.db, load)
-  const pct = (100 * missing.length) / Math.max(1, live)
   // A load between earlier ones ends things only until the next run; it takes nothing from the present.
-  if (pct > max_retract_pct && !job.approved && ended.length === 0 && load.next === null) {
-    throw new GuardTripped(
-      'too_many_ended',
-      `${missing.length} of ${live} objects are not in the file and would end (${pct.toFixed(1)} %, at most ${max_retract_pct} % without approval)`,
-      { ended: missing.length, live, max_retract_pct },
-      true,
-    )
+  if (!job.approved && ended.length === 0 && load.next === null) {
+    const tripped = await endingGuard(running, missing.length)
+    if (tripped && running.diff) running.diff.guards.push(tripped)
+    else if (tripped) throw new GuardTripped(tripped.code, tripped.message, tripped.details, true)
   }
   let no = FIRST_CHUNK + ended.length
   for (let i = 0; i < missing.length; i += BATCH)
     await endBatch(running, missing.slice(i, i + BATCH), no++)
+}
+
+/** The guard on the share of records that would end, if it trips. */
+async function endingGuard(running: Running, ended: number): Promise<JobError | null> {
+  const { load, job, counts } = running
+  const { max_retract_pct } = job.adapter.guards
+  const known = await liveRecords(load.store.db, load)
+  const live = load.unseen ? known + counts.created : known
+  const pct = (100 * ended) / Math.max(1, live)
+  if (pct <= max_retract_pct) return null
+  return {
+    code: 'too_many_ended',
+    message: `${ended} of ${live} objects are not in the file and would end (${pct.toFixed(1)} %, at most ${max_retract_pct} % without approval)`,
+    details: { ended, live, max_retract_pct },
+  }
 }
 
 async function missingRecords({ load }: Running, seen: KeyCounts): Promise<LoadItem[]> {
@@ -60,7 +72,9 @@ async function missingRecords({ load }: Running, seen: KeyCounts): Promise<LoadI
 }
 
 async function endBatch(running: Running, items: readonly LoadItem[], no: number): Promise<void> {
-  const { load, session, job, lease_id } = running
+  const { load, session, job, lease_id, diff, whole } = running
+  if (diff) return await noteBatch(running, items, diff)
+  if (whole) return await endInWhole(running, items, whole)
   for (let attempt = 1; ; attempt++) {
     try {
       let part: Partial<JobCounts> = {}
@@ -81,4 +95,26 @@ async function endBatch(running: Running, items: readonly LoadItem[], no: number
       if (!isConflict(error) || attempt === TRIES) throw error
     }
   }
+}
+
+async function noteBatch(running: Running, items: readonly LoadItem[], diff: Diff): Promise<void> {
+  const { load, session, job, lease_id } = running
+  const prepared = await prepare(load, items)
+  const rows = diff.note(prepared.effects, [], new Map())
+  running.counts = withCounts(running.counts, { ...prepared.counts, unchanged: 0 })
+  const state = await session.transaction(job.org_id, async (tx) => {
+    await saveDiffRows(tx, job, rows)
+    return await saveProgress(tx, job, lease_id, 'checking', running.counts)
+  })
+  goOn(running, state)
+}
+
+async function endInWhole(running: Running, items: readonly LoadItem[], tx: Tx): Promise<void> {
+  const { load } = running
+  const ids = items.map(({ object_id }) => object_id as number)
+  await lockRows(tx, load.org_id, load.resource.name, ids)
+  const prepared = await prepare(load, items)
+  await write(load, tx, prepared, doorWrites(load, prepared, []))
+  running.counts = withCounts(running.counts, { ...prepared.counts, unchanged: 0 })
+  await announce(running, 'ending')
 }

@@ -25,7 +25,8 @@ const ENDINGS: Readonly<Record<string, { title: string; description: string }>> 
   },
   awaiting_review: {
     title: 'Job awaits review',
-    description: 'The file would change more than its adapter allows; a person has to approve it.',
+    description:
+      'A guard of the adapter tripped, or approval was asked for; a person has to decide.',
   },
   cancelled: {
     title: 'Job cancelled',
@@ -33,14 +34,40 @@ const ENDINGS: Readonly<Record<string, { title: string; description: string }>> 
   },
 }
 
-export const jobEvents: readonly EventDeclaration[] = Object.entries(ENDINGS).map(
-  ([state, texts]) => ({
-    type: `job.${state}`,
+/** What else happens to a job. */
+const MOVES = {
+  created: { title: 'Job created', description: 'A job was accepted and waits for a worker.' },
+  started: { title: 'Job started', description: 'A worker took the job up for the first time.' },
+  approved: {
+    title: 'Job approved',
+    description: 'A job that waited for a person may go on.',
+  },
+  undone: {
+    title: 'Job undone',
+    description: 'What the job wrote was taken back by the job named in undone_by.',
+  },
+} as const
+
+export const jobEvents: readonly EventDeclaration[] = Object.entries({ ...MOVES, ...ENDINGS }).map(
+  ([name, texts]) => ({
+    type: `job.${name}`,
     ...texts,
     object_type: 'job',
     object: jobSchema,
   }),
 )
+
+/** Tells what happened to a job, in the transaction of it. @param actor the job itself when left out. */
+export async function tellMove(
+  tx: Tx,
+  job: Job,
+  move: keyof typeof MOVES,
+  actor: Actor = actorOf(job),
+): Promise<void> {
+  await record(tx, job.org_id, actor, [
+    { type: `job.${move}`, object_type: 'job', object_id: job.id, object: jobView(job) },
+  ])
+}
 
 /** Tells how a job ended, in the transaction that ends it. @param actor the job itself when left out. */
 export async function tellEnding(tx: Tx, job: Job, actor: Actor = actorOf(job)): Promise<void> {

@@ -13,6 +13,8 @@ interface FactRow {
   valid_from: Date
   field: string
   value: unknown
+  /** Taken back instead of stated. */
+  retracted: boolean
   valid_to: Date | null
   source_id: string
   confidence: number
@@ -34,12 +36,15 @@ export async function factsOfJob(
   const [tx = '0', object = '0', from = '0', ...field] = (after ?? '').split(':')
   const rows = await store.db.query<FactRow>(
     org_id,
-    `select t.tx_id, a.object_id, e.object_type, a.valid_from, f.key as field, f.value, a.valid_to, a.source_id, a.confidence, a.row_no,
+    `select t.tx_id, a.object_id, e.object_type, a.valid_from, f.key as field, f.value, f.retracted, a.valid_to, a.source_id, a.confidence, a.row_no,
        t.at, t.actor_type, t.actor_id, t.actor_name
      from tx t
      join assertion a on a.org_id = t.org_id and a.tx_id = t.tx_id
      join lateral (select e.object_type from event e where e.org_id = t.org_id and e.tx_id = t.tx_id limit 1) e on true
-     cross join lateral jsonb_each(a.attrs) as f(key, value)
+     cross join lateral (
+       select key, value, false as retracted from jsonb_each(a.attrs)
+       union all select key, 'null'::jsonb, true from unnest(a.retracts) as r(key) where not a.attrs ? key
+     ) as f
      where t.org_id = $1 and t.job_id = $2 and t.tx_id >= $3::bigint and (t.tx_id > $3::bigint or a.object_id >= $4::bigint)
        and (t.tx_id, a.object_id, a.valid_from, f.key) > ($3::bigint, $4::bigint, to_timestamp($5::numeric / 1000), $6::text)
      order by t.tx_id, a.object_id, a.valid_from, f.key limit $7`,
@@ -67,6 +72,7 @@ export async function factsOfJob(
       object_id: publicId(prefix, row.object_id),
       field: row.field,
       ...claimView(claim, row.field, sources),
+      ...(row.retracted ? { status: 'retracted' } : {}),
     }
     return {
       view,

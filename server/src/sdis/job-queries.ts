@@ -1,15 +1,15 @@
 /** SQL of jobs: the queue, progress under a lease, chunks, errors. */
 import type { Db } from '../db/db.ts'
-import type { Row } from '../kit/resource.ts'
 import type { Actor, OrgDb, OrgRows, Tx } from '../kit/types.ts'
-import { tellEnding } from './events.ts'
-import { ERRORS_KEPT } from './jobs.ts'
-import type { ErrorRow, Job, JobCounts, JobError, JobState, Phase } from './jobs.ts'
+import type { DiffSummary } from './diff.ts'
+import { tellEnding, tellMove } from './events.ts'
+import { startRun, tellRun } from './run-events.ts'
+import type { Job, JobCounts, JobError, JobState, Phase } from './jobs.ts'
 
 /** How long a worker may be silent before its job is given to another. Also in app.claim_job. */
 const LEASE = `interval '60 seconds'`
 
-const COLUMNS = `id, org_id, state, phase, adapter, adapter_hash, source_name, to_char(as_of, 'YYYY-MM-DD') as as_of, valid_from, file_name, file_key,
+const COLUMNS = `id, org_id, state, phase, kind, dry_run, options, parent_id, undone_by, diff, diff_hash, taken_at, progress_at, waiting_since, dropped_at, adapter, adapter_hash, source_name, to_char(as_of, 'YYYY-MM-DD') as as_of, valid_from, file_name, file_key,
   file_bytes, file_sha256, approved, counts, error, attempts, actor_name, created_at, started_at, finished_at, pulled`
 
 export async function findJob(db: OrgRows, org_id: number, id: number): Promise<Job | undefined> {
@@ -38,7 +38,8 @@ export async function listJobs(
 /** bigint columns arrive as text. */
 function numeric(row: Job): Job {
   const [id, org_id, file_bytes] = [row.id, row.org_id, row.file_bytes].map(Number)
-  return { ...row, id, org_id, file_bytes } as Job
+  const [parent_id, undone_by] = [row.parent_id, row.undone_by].map((at) => at && Number(at))
+  return { ...row, id, org_id, file_bytes, parent_id, undone_by } as Job
 }
 
 /** How many jobs of the organization wait for a worker. */
@@ -51,15 +52,11 @@ export async function countQueued(tx: Tx, org_id: number): Promise<number> {
 }
 
 /** Writes a new job; who asked for it stands beside it. */
-export async function insertJob(
-  tx: Tx,
-  job: Job,
-  actor: { type: string; id: string | null; request_id: string | null },
-): Promise<void> {
+export async function insertJob(tx: Tx, job: Job, actor: Actor): Promise<void> {
   await tx.query(
     `insert into job (id, org_id, state, adapter, adapter_hash, source_name, as_of, valid_from, file_name, file_key, file_bytes, file_sha256,
-       actor_type, actor_id, actor_name, request_id, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+       actor_type, actor_id, actor_name, request_id, created_at, kind, dry_run, options, parent_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
     [
       job.id,
       job.org_id,
@@ -78,8 +75,13 @@ export async function insertJob(
       job.actor_name,
       actor.request_id,
       job.created_at,
+      job.kind,
+      job.dry_run,
+      JSON.stringify(job.options),
+      job.parent_id,
     ],
   )
+  await tellMove(tx, job, 'created', actor)
 }
 
 /** A waiting job is cancelled at once, a running one is asked to stop. @returns false when it may not be cancelled. */
@@ -98,31 +100,105 @@ export async function requestCancel(
      returning ${COLUMNS}`,
       [org_id, id],
     )
-    for (const job of rows.map(numeric)) await tellEnding(tx, job, actor)
+    for (const job of rows.map(numeric)) {
+      await tellEnding(tx, job, actor)
+      await tellRun(tx, job)
+    }
     return rows.length > 0
   })
 }
 
 /** Queues a job that waits for review again. @returns false when it does not wait. */
-export async function requestApproval(db: OrgRows, org_id: number, id: number): Promise<boolean> {
-  const rows = await db.query(
-    org_id,
-    `update job set state = 'queued', approved = true, error = null
-     where org_id = $1 and id = $2 and state = 'awaiting_review' returning id`,
-    [org_id, id],
-  )
-  return rows.length > 0
+export async function requestApproval(
+  db: OrgRows,
+  org_id: number,
+  id: number,
+  actor: Actor,
+): Promise<boolean> {
+  return await db.transaction(org_id, async (tx) => {
+    const rows = await tx.query<Job>(
+      `update job set state = 'queued', approved = true, error = null, waiting_since = null
+       where org_id = $1 and id = $2 and state = 'awaiting_review' returning ${COLUMNS}`,
+      [org_id, id],
+    )
+    for (const job of rows.map(numeric)) await tellMove(tx, job, 'approved', actor)
+    return rows.length > 0
+  })
 }
 
-/** Takes the oldest job that nobody works on, of any organization. */
+/** Ends a job that waited too long for approval. */
+export async function expireJob(
+  db: OrgRows,
+  org_id: number,
+  id: number,
+  error: JobError,
+): Promise<void> {
+  await db.transaction(org_id, async (tx) => {
+    const rows = await tx.query<Job>(
+      `update job set state = 'cancelled', error = $3, finished_at = now(), waiting_since = null
+       where org_id = $1 and id = $2 and state = 'awaiting_review' returning ${COLUMNS}`,
+      [org_id, id, JSON.stringify(error)],
+    )
+    for (const job of rows.map(numeric)) {
+      await tellEnding(tx, job)
+      await tellRun(tx, job)
+    }
+  })
+}
+
+/** Drops the rows that a job kept of its errors and its diff; the job itself and its counts stay. */
+export async function dropResults(db: OrgRows, org_id: number, id: number): Promise<void> {
+  await db.transaction(org_id, async (tx) => {
+    for (const table of ['job_error', 'job_diff_row', 'job_run_event', 'job_blank'])
+      await tx.query(`delete from ${table} where org_id = $1 and job_id = $2`, [org_id, id])
+    await tx.query('update job set dropped_at = now() where org_id = $1 and id = $2', [org_id, id])
+  })
+}
+
+/** Jobs that waited for a person since before a time, and those with results that ended before another. */
+export async function jobsDue(
+  db: Db,
+  waiting_before: Date,
+  ended_before: Date,
+): Promise<{ org_id: number; id: number; expired: boolean }[]> {
+  const rows = await db.flyControl(
+    'select id, org_id, expired from app.jobs_due($1::timestamptz, $2::timestamptz, 100)',
+    [waiting_before.toISOString(), ended_before.toISOString()],
+  )
+  return rows.map(([id, org_id, expired]) => ({
+    id: Number(String(id)),
+    org_id: Number(String(org_id)),
+    expired: expired?.[0] === 0x74,
+  }))
+}
+
+/** Notes that a load was taken back. */
+export async function saveUndone(tx: Tx, { org_id, id, parent_id }: Job): Promise<void> {
+  const rows = await tx.query<Job>(
+    `update job set undone_by = $3 where org_id = $1 and id = $2 returning ${COLUMNS}`,
+    [org_id, parent_id, id],
+  )
+  for (const job of rows.map(numeric)) await tellMove(tx, job, 'undone')
+}
+
+/** Notes that a worker took the job for the first time. */
+export async function tellStarted(tx: Tx, job: Job): Promise<void> {
+  if (await startRun(tx, job)) await tellMove(tx, job, 'started')
+}
+
+/**
+ * Takes the oldest job that nobody works on, of any organization.
+ * @param most jobs of one organization that may be at work at once.
+ */
 export async function claimJob(
   db: Db,
   lease_id: number,
   pid: number,
+  most: number,
 ): Promise<{ id: number; org_id: number; attempts: number } | null> {
   const [row] = await db.flyControl(
-    'select id, org_id, attempts from app.claim_job($1::bigint, $2::integer)',
-    [lease_id, pid],
+    'select id, org_id, attempts from app.claim_job($1::bigint, $2::integer, $3::integer)',
+    [lease_id, pid, most],
   )
   if (!row) return null
   const [id, org_id, attempts] = row.map((cell) => Number(String(cell))) as [number, number, number]
@@ -142,7 +218,7 @@ export async function saveProgress(
 ): Promise<JobState> {
   const [row] = await tx.query<{ state: JobState }>(
     `update job set state = case when state = 'validating' and $4 <> 'reading' then 'running' else state end, phase = $4, counts = $5,
-       locked_until = now() + ${LEASE}
+       progress_at = now(), locked_until = now() + ${LEASE}
      where org_id = $1 and id = $2 and lease_id = $3 returning state`,
     [job.org_id, job.id, lease_id, phase, JSON.stringify(counts)],
   )
@@ -183,7 +259,8 @@ export async function finishJob(
 ): Promise<void> {
   const rows = await tx.query<Job>(
     `update job set state = $4, phase = null, counts = $5, error = $6, lease_id = null, backend_pid = null, locked_until = null,
-       finished_at = case when $4 = 'awaiting_review' then null else now() end
+       finished_at = case when $4 = 'awaiting_review' then null else now() end,
+       waiting_since = case when $4 = 'awaiting_review' then now() end
      where org_id = $1 and id = $2 and lease_id = $3 returning ${COLUMNS}`,
     [
       job.org_id,
@@ -197,6 +274,22 @@ export async function finishJob(
   const [ended] = rows.map(numeric)
   if (!ended) throw new LeaseLost('the job was taken by another worker')
   await tellEnding(tx, ended)
+  await tellRun(tx, ended)
+}
+
+/** Keeps what a check found. */
+export async function saveDiff(
+  tx: Tx,
+  job: Job,
+  lease_id: number,
+  diff: DiffSummary,
+  hash: string,
+): Promise<void> {
+  const rows = await tx.query(
+    `update job set diff = $4, diff_hash = $5 where org_id = $1 and id = $2 and lease_id = $3 returning id`,
+    [job.org_id, job.id, lease_id, JSON.stringify(diff), hash],
+  )
+  if (rows.length === 0) throw new LeaseLost('the job was taken by another worker')
 }
 
 /** Chunks written so far, with what each counted. */
@@ -221,53 +314,14 @@ export async function saveChunk(
   )
 }
 
-/** How many errors of the job are kept. */
-export async function countErrors(db: OrgDb, job: Job): Promise<number> {
-  const [row] = await db.query<{ count: string }>(
-    job.org_id,
-    'select count(*) from job_error where org_id = $1 and job_id = $2',
-    [job.org_id, job.id],
+/** Is an undo of the job under way? */
+export async function openUndo(tx: Tx, org_id: number, id: number): Promise<boolean> {
+  const rows = await tx.query(
+    `select from job where org_id = $1 and parent_id = $2 and kind = 'undo'
+       and state in ('queued', 'validating', 'running', 'awaiting_review', 'cancelling') limit 1`,
+    [org_id, id],
   )
-  return Number(row?.count)
-}
-
-/** @param from how many errors the job has already. */
-export async function saveErrors(
-  tx: Tx,
-  job: Job,
-  stream: string,
-  from: number,
-  errors: readonly ErrorRow[],
-): Promise<void> {
-  // A chunk finds some of its errors by looking at its rows, others by loading them.
-  const rows = [...errors]
-    .sort((a, b) => a.row - b.row)
-    .slice(0, Math.max(0, ERRORS_KEPT - from))
-    .map((error, i) => ({ ...error, n: from + i + 1 }))
-  if (rows.length === 0) return
-  await tx.query(
-    `insert into job_error (org_id, job_id, n, stream, row_no, field, code, message, level, raw)
-     select $1, $2, e.n, $3, e.row, e.field, e.code, e.message, e.level, e.raw
-     from json_to_recordset($4::json) as e(n bigint, row integer, field text, code text, message text, level text, raw jsonb)`,
-    [job.org_id, job.id, stream, JSON.stringify(rows)],
-  )
-}
-
-/** Errors of a job in file order, each with the number it is paged by. */
-export async function listErrors(
-  db: OrgDb,
-  org_id: number,
-  job_id: number,
-  after: number,
-  limit: number,
-): Promise<{ view: Row; position: string }[]> {
-  const rows = await db.query<Row & { n: string }>(
-    org_id,
-    `select n, stream, row_no as row, field, code, message, level, raw from job_error
-     where org_id = $1 and job_id = $2 and n > $3 order by n limit $4`,
-    [org_id, job_id, after, limit],
-  )
-  return rows.map(({ n, ...view }) => ({ view, position: n }))
+  return rows.length > 0
 }
 
 /** The file names of jobs that may still be worked on, or ended less than a day ago. */

@@ -10,10 +10,12 @@ import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFacts, changedFields, complete, filledFields, sameValue } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
-import type { Assertion, Claim } from '../kit/timeline.ts'
+import type { Assertion, Claim, Folded } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
 import type { Actor, Tx } from '../kit/types.ts'
 import { difference, externalIds } from '../kit/write.ts'
+import { effectOfChange, effectOfNew } from './effects.ts'
+import type { Effect } from './effects.ts'
 import { planLoad, stateAt } from './plan.ts'
 import type { Blanks, History, NextRun, Plan } from './plan.ts'
 import { blanksOf, presentRows, saveBlanks, saveRecords } from './record-queries.ts'
@@ -40,6 +42,12 @@ export interface Load {
   /** Valid time of the claims. */
   at: number
   next: NextRun | null
+  /** Every record is looked at, also those whose row is as it was. */
+  all: boolean
+  /** What would change is told beside what is to be written. */
+  watched: boolean
+  /** What the run makes is not seen by its reads: it is not written, or not committed yet. */
+  unseen: boolean
 }
 
 /** A record to write: new (no object yet), known, or known and missing from a full snapshot (`stated` null). */
@@ -69,6 +77,8 @@ export interface Prepared {
   counts: LoadCounts
   /** When the latest of the objects to change was last written, epoch milliseconds. */
   latest: number
+  /** What the changes come to, of a watched load. */
+  effects: Effect[]
 }
 
 /** An object changed between reading and writing: the chunk is prepared anew. */
@@ -90,6 +100,7 @@ export async function prepare(load: Load, items: readonly LoadItem[]): Promise<P
     blanks: [],
     counts: noCounts(),
     latest: 0,
+    effects: [],
   }
   const fresh = items.filter((item) => item.object_id === null)
   const ids = await load.store.db.ids(fresh.length)
@@ -126,6 +137,8 @@ function prepareNew(load: Load, item: LoadItem, id: number, now: Date, prepared:
   for (const blanks of plan.blanks) prepared.blanks.push({ ...blanks, object_id: id })
   prepared.counts.created++
   prepared.counts.facts += factCount(claims)
+  if (load.watched)
+    prepared.effects.push(effectOfNew(load.resource, item, prepared.creates.at(-1) as Change))
 }
 
 /** Of a record without a past: all it states. */
@@ -204,8 +217,10 @@ function prepareChange(
     return
   }
   const before = JSON.parse(present.body) as Row
-  const change = changeOf(load, id, present, before, known, plan, item.row)
+  const { change, folded } = changeOf(load, id, present, before, known, plan, item.row)
   prepared.updates.push(change)
+  if (load.watched)
+    prepared.effects.push(effectOfChange(load, item, change, { history, known, folded, ending }))
   prepared.latest = Math.max(prepared.latest, Date.parse(before['updated_at'] as string))
   counts.facts += factCount(change.claims)
   if (ending) counts.ended++
@@ -231,7 +246,7 @@ function changeOf(
   known: readonly Assertion[],
   plan: Plan,
   row: number | null,
-): Change {
+): { change: Change; folded: Folded } {
   const { resource } = load
   const now = new Date()
   const planned = plan.claims.map((claim, i) => ({
@@ -245,6 +260,19 @@ function changeOf(
   after['version'] = present.version + 1
   after['archived_at'] = folded.present ? null : (before['archived_at'] ?? now.toISOString())
   noteTransition(load, before, after, plan, now)
+  const claims = plan.claims.map((claim) => ({ ...claim, row, confidence: load.confidence }))
+  const contested = present.contested || load.rank !== API_RANK
+  return { change: updateOf(id, { ...present, contested }, before, after, claims), folded }
+}
+
+/** The door's change of an object from one row to another. */
+export function updateOf(
+  id: number,
+  present: Pick<Present, 'version' | 'contested'>,
+  before: Row,
+  after: Row,
+  claims: Change['claims'],
+): Change {
   const changed = changedFields(after, before)
   return {
     id,
@@ -253,8 +281,8 @@ function changeOf(
     after,
     previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
-    claims: plan.claims.map((claim) => ({ ...claim, row, confidence: load.confidence })),
-    contested: present.contested || load.rank !== API_RANK,
+    claims,
+    contested: present.contested,
     external: difference(externalIds(before), externalIds(after)),
   }
 }
@@ -355,7 +383,7 @@ export async function write(
   await inOrder([
     ...writes.map(async (one) => await passDoor(tx, one)),
     saveRecords(tx, load, load.stream, writes.length > 0, prepared.records),
-    saveBlanks(tx, load.org_id, load.source_id, prepared.blanks),
+    saveBlanks(tx, load, prepared.blanks),
   ])
 }
 

@@ -6,16 +6,17 @@ import type { Row } from '../kit/resource.ts'
 import type { Tx } from '../kit/types.ts'
 import { errorRow } from './chunks.ts'
 import type { Chunk, Source } from './chunks.ts'
-import { saveChunk, saveErrors, saveProgress } from './job-queries.ts'
+import { saveErrors } from './error-queries.ts'
+import { saveChunk, saveProgress } from './job-queries.ts'
 import { withCounts } from './jobs.ts'
-import type { ErrorRow, JobCounts, JobState } from './jobs.ts'
+import type { ErrorRow, JobCounts, JobError, JobState } from './jobs.ts'
 import { ChunkConflict, doorWrites, prepare, write } from './load.ts'
 import type { LoadItem, Prepared } from './load.ts'
 import type { RowIssue } from './mapping.ts'
 import type { SheetRow } from './readers/types.ts'
 import { changedRecords, externalOwners, lockRows } from './record-queries.ts'
 import type { Resolved, Resolver } from './resolve.ts'
-import { goOn, GuardTripped } from './running.ts'
+import { goOn, GuardTripped, tellingSession } from './running.ts'
 import type { Running } from './running.ts'
 
 /** Times a chunk is prepared anew when other writes touched its objects meanwhile. */
@@ -47,7 +48,7 @@ export interface Ready {
 export type Changed = Promise<Map<number, number | null>>
 
 export function lookUp({ load }: Running, chunk: Chunk): Changed {
-  return changedRecords(load.store.db, load, chunk.records, load.next !== null)
+  return changedRecords(load.store.db, load, chunk.records, load.all)
 }
 
 /** Reads the rows of the records that changed. */
@@ -119,6 +120,9 @@ export async function readyChunk(
     ...issues.map((issue) => errorRow(source, byRow.get(issue.row) ?? { cells: [] }, issue)),
   ].sort((a, b) => a.row - b.row)
   const prepared = await prepare(load, resolved.items)
+  resolver.remember(
+    prepared.creates.map(({ id }, i) => ({ id, key: prepared.records[i]?.key ?? '' })),
+  )
   const refused = mapped.items.length - resolved.items.length
   const warned = new Set(resolved.items.map(({ row }) => row))
   const warnings = new Set(issues.flatMap(({ row }) => (warned.has(row) ? [row] : []))).size
@@ -135,7 +139,7 @@ export async function readyChunk(
 
 /** Leaves out records with an external id that another object has. */
 async function withoutTaken(
-  { load }: Running,
+  { load, external }: Running,
   items: readonly LoadItem[],
 ): Promise<{ items: LoadItem[]; issues: RowIssue[] }> {
   if (!load.names.has('external_ids')) return { items: [...items], issues: [] }
@@ -155,7 +159,8 @@ async function withoutTaken(
     const taken = keysOf(item).filter(({ system, id }) => {
       const owner = owners.get(`${system} ${id}`)
       owners.set(`${system} ${id}`, owner ?? item)
-      return owner !== undefined && owner !== item.object_id
+      const before = external?.add(`${system} ${id}`) ?? 0
+      return owner === undefined ? before > 0 : owner !== item.object_id
     })
     for (const { system, id } of taken) {
       const message = `another ${load.resource.name.replaceAll('_', ' ')} has the external id ${system}:${id}`
@@ -213,7 +218,7 @@ async function writeOnce(
   ready: Ready,
   { session, tx, before, locked }: Attempt,
 ): Promise<JobState> {
-  const { job, lease_id, load, stream } = running
+  const { job, lease_id, load } = running
   await tx.query('select pg_current_xact_id()')
   await running.fed
   const prepared = locked ? await preparedLocked(running, tx, ready) : ready.prepared
@@ -228,7 +233,7 @@ async function writeOnce(
     progress,
     resolver.writeBeside(tx, ready.resolved),
     write(load, tx, prepared, writes),
-    saveErrors(tx, job, stream.name, running.errors, ready.errors),
+    keepChunkErrors(tx, running, ready),
     saveChunk(tx, job, ready.mapped.no, counts),
   ])
   running.fed = session.flushed()
@@ -238,9 +243,35 @@ async function writeOnce(
   return await progress
 }
 
-function partOf({ counts }: Ready, prepared: Prepared): Partial<JobCounts> {
+export function partOf({ counts }: Ready, prepared: Prepared): Partial<JobCounts> {
   const unchanged = (counts.unchanged ?? 0) + prepared.counts.unchanged
   return { ...prepared.counts, ...counts, unchanged }
+}
+
+/**
+ * Writes a chunk into the one transaction of the whole job. Its progress and its errors are told beside that, so that they
+ * are seen while it runs and stay when it comes to nothing.
+ */
+export async function writeInWhole(
+  running: Running,
+  resolver: Resolver,
+  ready: Ready,
+  tx: Tx,
+): Promise<void> {
+  const { job, lease_id, load } = running
+  const prepared = await preparedLocked(running, tx, ready)
+  guardErrors(running, ready)
+  await inOrder([
+    resolver.writeBeside(tx, ready.resolved),
+    write(load, tx, prepared, doorWrites(load, prepared, ready.resolved.references)),
+  ])
+  running.counts = withCounts(running.counts, partOf(ready, prepared))
+  const state = await tellingSession(running).transaction(job.org_id, async (told) => {
+    await keepChunkErrors(told, running, ready)
+    return await saveProgress(told, job, lease_id, 'writing', running.counts)
+  })
+  running.errors += ready.errors.length
+  goOn(running, state)
 }
 
 /** Plans the chunk anew while nobody else can change its objects. */
@@ -260,33 +291,51 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * Stops before a chunk by which too much of the file is bad. Small files are judged whole, large ones as soon as their
- * share of errors means something.
+ * Stops before a chunk by which too much of the file is bad, until somebody approves. Small files are judged whole, large
+ * ones as soon as their share of errors means something.
  */
-function guardErrors({ job, counts: before }: Running, { counts }: Ready): void {
+function guardErrors(running: Running, ready: Ready): void {
+  const { job } = running
+  const { quarantined, rows_read } = withCounts(running.counts, ready.counts)
+  const details = { quarantined, rows_read }
+  if (job.options.on_error === 'stop' && quarantined > 0)
+    throw new GuardTripped('row_errors', `${quarantined} rows cannot be used`, details)
+  const tripped = job.approved ? null : errorGuard(running, ready)
+  if (tripped) throw new GuardTripped(tripped.code, tripped.message, tripped.details, true)
+}
+
+/** The guard on errors that a chunk trips, if any. */
+export function errorGuard(
+  { job, counts: before }: Pick<Running, 'job' | 'counts'>,
+  { counts }: Ready,
+): JobError | null {
   const { max_errors, max_error_pct } = job.adapter.guards
   const { quarantined, rows_read, rows_total } = withCounts(before, counts)
   const pct = (100 * quarantined) / Math.max(1, rows_read)
   const enough = rows_read >= 200 || rows_read >= rows_total
-  if (quarantined <= max_errors && (!enough || pct <= max_error_pct)) return
-  throw new GuardTripped(
-    'too_many_errors',
-    `${quarantined} of ${rows_read} rows cannot be used; see the job's errors`,
-    { quarantined, rows_read, max_errors, max_error_pct },
-  )
+  if (quarantined <= max_errors && (!enough || pct <= max_error_pct)) return null
+  return {
+    code: 'too_many_errors',
+    message: `${quarantined} of ${rows_read} rows cannot be used; see the job's errors`,
+    details: { quarantined, rows_read, max_errors, max_error_pct },
+  }
 }
 
 /** Keeps what was found wrong in a chunk that is not written. */
-async function keepErrors(
-  running: Running,
-  { counts, errors }: Ready,
-  session: Session,
-): Promise<void> {
-  const { job, lease_id, stream } = running
+export async function keepErrors(running: Running, ready: Ready, session: Session): Promise<void> {
+  const { counts } = ready
+  const { job, lease_id } = running
   const { quarantined, warnings, rows_read, rows_valid } = withCounts(running.counts, counts)
   Object.assign(running.counts, { quarantined, warnings, rows_read, rows_valid })
   await session.transaction(job.org_id, async (tx) => {
     await saveProgress(tx, job, lease_id, 'writing', running.counts)
-    await saveErrors(tx, job, stream.name, running.errors, errors)
+    await keepChunkErrors(tx, running, ready)
   })
+}
+
+/** Keeps what was found wrong in a chunk. */
+export async function keepChunkErrors(tx: Tx, running: Running, ready: Ready): Promise<void> {
+  const { job, stream, errors: from, limits } = running
+  const place = { stream: stream.name, chunk_no: ready.mapped.no, from, most: limits.error_rows }
+  await saveErrors(tx, job, place, ready.errors)
 }

@@ -162,6 +162,16 @@ export async function saveRun(
   )
 }
 
+/** The id of the adapter's source in the organization, null before its first load. */
+export async function findSource(db: OrgDb, org_id: number, name: string): Promise<number | null> {
+  const [row] = await db.query<{ id: string }>(
+    org_id,
+    `select id from source where org_id = $1 and kind = 'adapter' and name = $2`,
+    [org_id, name],
+  )
+  return row ? Number(row.id) : null
+}
+
 /** The id of the adapter's source in the organization, created on first use. */
 export async function sourceId(
   db: OrgDb,
@@ -216,21 +226,31 @@ export async function saveRecords(
   )
 }
 
+/** Notes blanks, and how they were before the job, so that it can be undone. */
 export async function saveBlanks(
   tx: Tx,
-  org_id: number,
-  source_id: number,
+  { org_id, source_id, job_id }: { org_id: number; source_id: number; job_id: number },
   blanks: readonly (Blanks & { object_id: number })[],
 ): Promise<void> {
   if (blanks.length === 0) return
   await tx.query(
-    `insert into source_blank (org_id, object_id, source_id, valid_from, fields)
-     select $1::bigint, r.object_id, $2::bigint, r.valid_from, r.fields::text[]
-     from unnest($3::bigint[], $4::timestamptz[], $5::text[]) as r(object_id, valid_from, fields)
+    `with input as materialized (
+       select r.object_id, r.valid_from, r.fields::text[] as fields
+       from unnest($4::bigint[], $5::timestamptz[], $6::text[]) as r(object_id, valid_from, fields)
+     ), before as (
+       insert into job_blank (org_id, job_id, object_id, source_id, valid_from, fields)
+       select $1::bigint, $3::bigint, i.object_id, $2::bigint, i.valid_from, (
+         select b.fields from source_blank b where b.org_id = $1::bigint and b.object_id = i.object_id and b.source_id = $2::bigint
+           and b.valid_from = i.valid_from)
+       from input i on conflict do nothing
+     )
+     insert into source_blank (org_id, object_id, source_id, valid_from, fields)
+     select $1::bigint, i.object_id, $2::bigint, i.valid_from, i.fields from input i
      on conflict (org_id, object_id, source_id, valid_from) do update set fields = excluded.fields`,
     [
       org_id,
       source_id,
+      job_id,
       bigintArray(blanks.map(({ object_id }) => object_id)),
       timeArray(blanks.map(({ valid_from }) => valid_from)),
       textArray(blanks.map(({ fields }) => arrayLiteral(fields))),

@@ -52,6 +52,8 @@ export class Resolver {
   private readonly rules: ReadonlyMap<string, Resolve>
   private readonly mapping: Mapping
   private readonly cache = new Map<string, Found>()
+  /** Objects that the run makes and its reads do not see; see `Load.unseen`. */
+  private readonly made = new Map<string, string>()
 
   constructor(load: Load, stream: Stream, mapping: Mapping) {
     this.load = load
@@ -74,7 +76,7 @@ export class Resolver {
     const stubs = await this.missingStubs(items, cells)
     // The chunk that writes them is committed before the next one is, so that one may refer to them already.
     for (const { rule, key, resource, change } of stubs)
-      this.cache.set(cacheKey(rule, key), publicId(resource.prefix, change.id))
+      this.note(cacheKey(rule, key), publicId(resource.prefix, change.id))
     const issues: RowIssue[] = []
     const resolved = items.flatMap((item) => {
       if (item.stated === null) return [item]
@@ -87,6 +89,23 @@ export class Resolver {
     })
     const references = this.references(items, stubs)
     return { items: resolved, issues, stubs, references, ...this.waiting(items) }
+  }
+
+  /** Lets later records refer to these, which are about to be made. */
+  remember(records: readonly { key: string; id: number }[]): void {
+    const { load } = this
+    if (!load.unseen) return
+    const own = [...this.rules.values()].find(
+      ({ type, stream }) => type === load.resource.name && stream === load.stream,
+    )
+    if (!own) return
+    for (const { key, id } of records)
+      this.note(cacheKey(own, key), publicId(load.resource.prefix, id))
+  }
+
+  private note(key: string, id: string): void {
+    this.cache.set(key, id)
+    if (this.load.unseen) this.made.set(key, id)
   }
 
   /** Forgets what it found: an object was deleted meanwhile. */
@@ -159,7 +178,9 @@ export class Resolver {
   }
 
   private find({ $ref: [path, key] }: Ref): Found | undefined {
-    return this.cache.get(cacheKey(this.rule(path), key))
+    const place = cacheKey(this.rule(path), key)
+    const found = this.cache.get(place)
+    return found === undefined ? this.made.get(place) : found
   }
 
   private idOf(ref: Ref): string | null {
@@ -194,7 +215,7 @@ export class Resolver {
     for (const { $ref } of items.flatMap((item) => refsIn(item.stated))) {
       const [path, key] = $ref
       const rule = this.rule(path)
-      if (this.cache.has(cacheKey(rule, key))) continue
+      if (this.find({ $ref }) !== undefined) continue
       const place = cacheKey(rule, '')
       const { keys } = wanted.get(place) ?? { keys: new Set() }
       wanted.set(place, { rule, keys: keys.add(key) })
@@ -273,7 +294,7 @@ function isRef(value: object): value is Ref {
 }
 
 /** References that a value holds. */
-function refsIn(value: unknown): Ref[] {
+export function refsIn(value: unknown): Ref[] {
   if (typeof value !== 'object' || value === null) return []
   if (isRef(value)) return [value]
   return Object.values(value).flatMap(refsIn)

@@ -1,14 +1,14 @@
+/** Jobs over HTTP: started with a file or with data, listed, followed to their end. */
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { discardRest, FORM_LIMITS, receiveFrom } from '../documents/index.ts'
 import type { FormPart } from '../documents/index.ts'
-import { ApiError } from '../kit/errors.ts'
+import { ApiError, invalid } from '../kit/errors.ts'
+import type { Issue } from '../kit/errors.ts'
 import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
 import { once, rowsIn } from '../kit/once.ts'
 import { paging } from '../kit/paging.ts'
-import type { Paging } from '../kit/paging.ts'
-import type { Row } from '../kit/resource.ts'
 import {
   idempotencyKey,
   JSON_TYPE,
@@ -17,12 +17,19 @@ import {
   sendReplayed,
   writeRequest,
 } from '../kit/routes.ts'
+import { validate } from '../kit/validate.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import * as docs from './docs.ts'
-import { factsOfJob } from './facts-queries.ts'
-import { listErrors, listJobs } from './job-queries.ts'
+import { takeInput } from './input.ts'
+import type { Input } from './input.ts'
+import { listJobs } from './job-queries.ts'
 import { jobView } from './jobs.ts'
+import { limitsOf } from './limits.ts'
+import { formGiven, readAsked } from './request.ts'
+import type { Asked, Given } from './request.ts'
+import { JOB_SCHEMA } from './request-schema.ts'
+import { resultRoutes } from './result-routes.ts'
 import {
   approveJob,
   cancelJob,
@@ -31,17 +38,17 @@ import {
   importSpool,
   jobFileKey,
   jobPath,
-  readForm,
   requireReferences,
 } from './service.ts'
+import type { JobRequest } from './service.ts'
 
 const MEGABYTE = 1024 * 1024
 
-interface JobParams {
+export interface JobParams {
   Params: { id: string }
 }
 
-interface PageQuery {
+interface ListRequest {
   Querystring: { limit: number; cursor?: string; state?: string }
 }
 
@@ -52,19 +59,31 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
       discardRest(request.raw)
       done()
     })
-    form.post(
-      '/sdis/jobs',
-      { ...docs.createJob, bodyLimit: (app.config.GRID_IMPORT_MAX_MB + 2) * MEGABYTE },
-      async (request, reply) => {
-        const outcome = await createJob(app, request)
-        const { replayed } = outcome
-        if (replayed) return sendReplayed(reply, replayed)
-        const location = jobPath(outcome.id)
-        return reply.code(202).header('location', location).type(JSON_TYPE).send(outcome.body)
-      },
+    // Of JSON; files in forms have a limit of their own.
+    const bodyLimit = limitsOf(app.config).inline_bytes + MEGABYTE
+    form.post('/sdis/jobs', { ...docs.createJob, bodyLimit }, async (request, reply) => {
+      const outcome = await createJob(app, request)
+      const { replayed } = outcome
+      if (replayed) return sendReplayed(reply, replayed)
+      const location = jobPath(outcome.id)
+      return reply.code(202).header('location', location).type(JSON_TYPE).send(outcome.body)
+    })
+  })
+  app.get<ListRequest>('/sdis/jobs', docs.listJobs, async (request, reply) => {
+    const { org_id } = request.caller
+    const { limit, cursor, state = null } = request.query
+    const page = paging(app.store, org_id, ['jobs', state ?? ''], cursor)
+    const jobs = await listJobs(app.db, org_id, { state, before: page.after, limit: limit + 1 })
+    return sendPage(
+      reply,
+      page.of(jobs.map(jobView), limit, (_, i) => String(jobs[i]?.id)),
     )
   })
-  listRoutes(app)
+  moveRoutes(app)
+  await resultRoutes(app)
+}
+
+function moveRoutes(app: FastifyInstance): void {
   for (const [path, act, route] of [
     ['/sdis/jobs/:id/cancel', cancelJob, docs.cancelJob],
     ['/sdis/jobs/:id/approve', approveJob, docs.approveJob],
@@ -95,109 +114,94 @@ export async function sdisRoutes(app: FastifyInstance): Promise<void> {
   }
 }
 
-function listRoutes(app: FastifyInstance): void {
-  app.get<PageQuery>('/sdis/jobs', docs.listJobs, async (request, reply) => {
-    const { org_id } = request.caller
-    const { limit, cursor, state = null } = request.query
-    const page = paging(app.store, org_id, ['jobs', state ?? ''], cursor)
-    const jobs = await listJobs(app.db, org_id, { state, before: page.after, limit: limit + 1 })
-    return sendPage(
-      reply,
-      page.of(jobs.map(jobView), limit, (_, i) => String(jobs[i]?.id)),
-    )
-  })
-
-  for (const [path, of, route] of [
-    ['errors', errorsOf, docs.listJobErrors],
-    ['facts', factsOf, docs.listJobFacts],
-  ] as const) {
-    app.get<JobParams & PageQuery>(`/sdis/jobs/:id/${path}`, route, async (request, reply) => {
-      const { org_id } = request.caller
-      const id = pathId('job', request.params.id)
-      await getJob(app.db, org_id, id)
-      const { limit, cursor } = request.query
-      const page = paging(app.store, org_id, [path, String(id)], cursor)
-      const found = await of(app, org_id, id, page, limit + 1)
-      const views = found.map(({ view }) => view)
-      return sendPage(
-        reply,
-        page.of(views, limit, (_, i) => found[i]?.position ?? ''),
-      )
-    })
-  }
-}
-
-interface Found {
-  view: Row
-  /** Where it stands in the list, for the cursor. */
-  position: string
-}
-
-function errorsOf(
-  app: FastifyInstance,
-  org_id: number,
-  id: number,
-  page: Paging,
-  limit: number,
-): Promise<Found[]> {
-  return listErrors(app.db, org_id, id, page.after ?? 0, limit)
-}
-
-function factsOf(
-  app: FastifyInstance,
-  org_id: number,
-  id: number,
-  page: Paging,
-  limit: number,
-): Promise<Found[]> {
-  return factsOfJob(app.store, org_id, id, page.values, limit)
-}
-
 async function createJob(
   app: FastifyInstance,
   request: FastifyRequest,
 ): ReturnType<typeof enqueue> {
-  if (!request.isMultipart()) {
-    throw new ApiError(
-      'unsupported_media_type',
-      'Send multipart/form-data with the parts adapter and file.',
-    )
-  }
+  if (request.isMultipart()) return await createFromForm(app, request)
+  if (request.body !== undefined) return await createFromJson(app, request)
+  throw new ApiError(
+    'unsupported_media_type',
+    'Send multipart/form-data with the parts adapter and file, or JSON.',
+  )
+}
+
+async function createFromForm(
+  app: FastifyInstance,
+  request: FastifyRequest,
+): ReturnType<typeof enqueue> {
   const { caller } = request
   const [id] = (await app.db.ids(1)) as [number]
   const key = jobFileKey(caller.org_id, id)
   const spool = importSpool(app.config.GRID_DATA_DIR)
-  const max = app.config.GRID_IMPORT_MAX_MB * MEGABYTE
+  const max = limitsOf(app.config).file_bytes
   const parts = request.parts() as AsyncIterable<FormPart>
   const { fields, metadata, file } = await receiveFrom(request.raw, parts, spool, key, max, [
     'adapter',
   ])
   try {
     if (Object.keys(metadata).length > 0) fields.set('metadata', [''])
-    const { document, adapter, as_of } = await readForm(fields, app.store, caller)
-    await requireReferences(app.store, caller.org_id, adapter)
-    const idempotency = idempotencyKey(request)
-    const write: WriteRequest = {
-      ...requestOf(caller, request.id),
-      idempotency: idempotency
-        ? {
-            key: idempotency,
-            route: 'POST /sdis/jobs',
-            fingerprint: fingerprintOf([document, adapter.version, as_of, file.sha256]),
-          }
-        : undefined,
-    }
+    const issues: Issue[] = []
+    const given = formGiven(fields, issues)
+    const asked = await readAsked(given, app.store, caller, issues)
     const { filename: name, path, byte_size, sha256 } = file
-    const outcome = await enqueue(app.store, write, caller, {
+    return await accept(app, request, given, asked, {
       id,
-      adapter,
-      as_of,
+      adapter: asked.adapter,
       file: { name, path, byte_size, sha256 },
     })
-    if (outcome.replayed) await spool.drop(key)
-    return outcome
   } catch (error) {
     await spool.drop(key)
     throw error
   }
+}
+
+async function createFromJson(
+  app: FastifyInstance,
+  request: FastifyRequest,
+): ReturnType<typeof enqueue> {
+  const issues = validate(JOB_SCHEMA, request.body)
+  if (issues.length > 0) throw invalid(issues)
+  const given = request.body as Given & { input?: Input }
+  const asked = await readAsked(given, app.store, request.caller)
+  const [id] = (await app.db.ids(1)) as [number]
+  const spool = importSpool(app.config.GRID_DATA_DIR)
+  try {
+    const taken = await takeInput(app, request.caller, id, asked.adapter, given.input)
+    return await accept(app, request, given, asked, { id, ...taken })
+  } catch (error) {
+    await spool.drop(jobFileKey(request.caller.org_id, id))
+    throw error
+  }
+}
+
+/** Queues the job; the file of a repeated request is not needed. */
+async function accept(
+  app: FastifyInstance,
+  request: FastifyRequest,
+  given: Given,
+  { as_of, dry_run, options }: Asked,
+  taken: Pick<JobRequest, 'id' | 'adapter' | 'file'>,
+): ReturnType<typeof enqueue> {
+  const { caller } = request
+  await requireReferences(app.store, caller.org_id, taken.adapter)
+  const key = idempotencyKey(request)
+  const { adapter, version = null } = given
+  const same = [adapter, as_of, taken.file.sha256]
+  const more = dry_run || version !== null || Object.keys(options).length > 0
+  const write: WriteRequest = {
+    ...requestOf(caller, request.id),
+    idempotency: key
+      ? {
+          key,
+          route: 'POST /sdis/jobs',
+          fingerprint: fingerprintOf(more ? [...same, dry_run, version, options] : same),
+        }
+      : undefined,
+  }
+  const wanted = { ...taken, as_of, dry_run, options }
+  const outcome = await enqueue(app.store, write, caller, wanted, limitsOf(app.config))
+  if (outcome.replayed)
+    await importSpool(app.config.GRID_DATA_DIR).drop(jobFileKey(caller.org_id, taken.id))
+  return outcome
 }

@@ -1,34 +1,36 @@
 /** Runs one job: reads the file, maps rows to records, writes chunks, ends what a full snapshot lacks. */
 import { DatabaseError } from 'pg'
-import type { Session } from '../db/db.ts'
 import { ranksOf } from '../kit/history.ts'
-import { publicId } from '../kit/ids.ts'
+import { idDigits, publicId } from '../kit/ids.ts'
 import type { Resource } from '../kit/resource.ts'
 import { writableFields } from '../kit/resource.ts'
 import type { Stream } from './adapter.ts'
-import { chunks, survey } from './chunks.ts'
-import type { Chunk, Source, Survey } from './chunks.ts'
+import { check, checksFirst, judge } from './check.ts'
+import { survey } from './chunks.ts'
+import type { Source, Survey } from './chunks.ts'
 import { endMissing } from './ending.ts'
-import { chunksOf, countErrors, finishJob, LeaseLost, renewLease } from './job-queries.ts'
-import { emptyCounts, withCounts } from './jobs.ts'
-import type { JobError, JobState } from './jobs.ts'
+import { fixReplayed, forgetUnfinished } from './error-queries.ts'
+import { chunksOf, findJob, finishJob, LeaseLost, renewLease, tellStarted } from './job-queries.ts'
+import { emptyCounts } from './jobs.ts'
+import type { Job, JobError, JobState } from './jobs.ts'
 import { KeyCounts } from './keys.ts'
+import { passAll, QUIET_MS } from './line.ts'
+import type { Put } from './line.ts'
 import type { Load } from './load.ts'
 import { partsOf } from './mapping.ts'
-import { lookUp, mapChunk, readyChunk, writeChunk } from './pass.ts'
-import type { Changed } from './pass.ts'
+import { writeChunk } from './pass.ts'
 import { FileError } from './readers/types.ts'
-import { runAfter, saveRun, sourceId } from './record-queries.ts'
-import { Resolver } from './resolve.ts'
+import { findSource, runAfter, saveRun, sourceId } from './record-queries.ts'
+import type { Resolver } from './resolve.ts'
+import { noteWriting } from './run-events.ts'
 import { announce, Cancelled, GuardTripped } from './running.ts'
 import type { Held, Running } from './running.ts'
 import { openSource } from './source.ts'
+import { undoJob } from './undo.ts'
+import { requireWholeSize, writeWhole } from './whole.ts'
 
 /** A long chunk is announced this often, so that the job is not taken for abandoned. */
 const HEARTBEAT_MS = 15_000
-
-/** Progress where nothing is written is saved at most this often. */
-const QUIET_MS = 1_000
 
 /** A job that died this often is not tried again: something in it kills workers. */
 const ATTEMPTS_MAX = 15
@@ -55,10 +57,14 @@ export async function runJob(held: Held, file: string): Promise<void> {
     if (job.state === 'cancelling') throw new Cancelled()
     if (job.attempts > ATTEMPTS_MAX)
       throw new GuardTripped('worker_crashed', `the job ended its worker ${ATTEMPTS_MAX} times`, {})
+    await session.transaction(job.org_id, (tx) => tellStarted(tx, job))
     const running = await begin(held)
     try {
-      await held.fetch?.(running, file)
-      await loadFile(running, file)
+      if (job.kind === 'undo') await undoJob(running)
+      else {
+        await held.fetch?.(running, file)
+        await loadFile(running, file)
+      }
     } finally {
       counts = running.counts
     }
@@ -92,24 +98,46 @@ function jobError(error: Error): JobError {
 
 async function begin(held: Held): Promise<Running> {
   const { store, job } = held
+  return {
+    ...held,
+    stream: job.adapter.streams[0] as Stream,
+    load: await loadOf(held),
+    fed: Promise.resolve(),
+    counts: emptyCounts(),
+    done: await chunksOf(store.db, job),
+    errors: await forgetUnfinished(store.db, job),
+    diff: null,
+    external: null,
+    whole: null,
+  }
+}
+
+async function loadOf({ store, job }: Held): Promise<Load> {
   const { adapter, org_id } = job
   const stream = adapter.streams[0] as Stream
   const resource = store.registry.get(stream.type) as Resource
   const { name, rank } = adapter.source
-  // What is read off pages is believed less, and never more than what a system states.
   const isRead = adapter.source.kind === 'pdf'
+  // What is read off pages is believed less, and never more than what a system states.
   const kind = isRead ? 'document_extraction' : 'adapter'
-  const source_id = await sourceId(store.db, org_id, { name, rank, kind })
+  const source_id = await sourceOf(store, job, kind)
+  const sources = await ranksOf(store.db, org_id)
+  const source = { id: source_id, kind, name, rank, min_confidence: 0 }
   const at = job.valid_from.getTime()
   const place = { org_id, source_id, stream: stream.name }
-  const actor = { type: 'job', id: publicId('job', job.id), name: job.actor_name } as const
-  const load: Load = {
+  const next = await runAfter(store.db, place, at)
+  return {
     ...place,
     store,
     job_id: job.id,
-    actor: { ...actor, request_id: null },
-    sources: await ranksOf(store.db, org_id),
     confidence: isRead ? READ_CONFIDENCE : 1_000,
+    actor: {
+      type: 'job',
+      id: publicId('job', job.id),
+      name: job.actor_name,
+      request_id: null,
+    },
+    sources: sources.has(source_id) ? sources : new Map([...sources, [source_id, source]]),
     rank,
     resource,
     names: new Set([
@@ -118,44 +146,108 @@ async function begin(held: Held): Promise<Running> {
     ]),
     parts: partsOf(stream, writableFields(resource)),
     at,
-    next: await runAfter(store.db, place, at),
-  }
-  return {
-    ...held,
-    stream,
-    load,
-    fed: Promise.resolve(),
-    counts: emptyCounts(),
-    done: await chunksOf(store.db, job),
-    errors: await countErrors(store.db, job),
+    next,
+    all: next !== null || job.options.force === true,
+    watched: false,
+    unseen: false,
   }
 }
 
+/** The id of the adapter's source. A dry run of a new one makes nothing: it takes an id for itself. */
+async function sourceOf({ db }: Held['store'], job: Job, kind: string): Promise<number> {
+  const { name, rank } = job.adapter.source
+  if (!job.dry_run) return await sourceId(db, job.org_id, { name, rank, kind })
+  const [id] = await db.ids(1)
+  return (await findSource(db, job.org_id, name)) ?? (id as number)
+}
+
 async function loadFile(running: Running, file: string): Promise<void> {
-  const { job, session, load, lease_id } = running
-  const { adapter } = job
-  const complete = adapter.mode === 'full_snapshot'
+  const { job, limits } = running
   const found = await readOnce(running, file)
-  if (found.rows < adapter.guards.min_rows) {
+  const { min_rows } = job.adapter.guards
+  if (found.rows < min_rows && job.kind === 'load') {
     throw new GuardTripped(
       'too_few_rows',
-      `the file has ${found.rows} rows, at least ${adapter.guards.min_rows} are expected`,
-      { rows: found.rows, min_rows: adapter.guards.min_rows },
+      `the file has ${found.rows} rows, at least ${min_rows} are expected`,
+      { rows: found.rows, min_rows },
     )
   }
+  const { atomic = false } = job.options
+  if (atomic) requireWholeSize(found.rows, limits.atomic_rows)
+  if (checksFirst(running) && (await checkFirst(running, file, found)) === 'done') return
+  await running.session.transaction(job.org_id, (tx) => noteWriting(tx, job))
+  if (atomic) await writeWhole(running, async () => await open(running, file), found)
+  else await writeChunks(running, file, found)
+}
+
+/** @returns `done` when nothing is to be written. */
+async function checkFirst(
+  running: Running,
+  file: string,
+  found: Survey,
+): Promise<'done' | 'go on'> {
+  const { job, session, lease_id, store } = running
+  const expected = await expectedHash(running)
+  const { checked, hash } = await check(running, await open(running, file), found)
+  if (job.dry_run) {
+    running.counts = checked.counts
+    const state = checked.counts.quarantined > 0 ? 'completed_with_errors' : 'completed'
+    await session.transaction(job.org_id, (tx) =>
+      finishJob(tx, job, lease_id, state, checked.counts, null),
+    )
+    return 'done'
+  }
+  judge(job, checked.diff, hash, expected)
+  running.errors = await forgetUnfinished(store.db, job)
+  return 'go on'
+}
+
+/** What the check must come to: what was approved, else the dry run that the job names; null for anything. */
+async function expectedHash({ job, store }: Running): Promise<string | null> {
+  if (job.approved && job.diff_hash !== null) return job.diff_hash
+  const { diff } = job.options
+  if (diff === undefined) return null
+  const dry = await findJob(store.db, job.org_id, idDigits('job', diff) ?? 0)
+  return dry?.diff_hash ?? ''
+}
+
+async function writeChunks(running: Running, file: string, found: Survey): Promise<void> {
+  const { job, session, load, lease_id } = running
+  const complete = job.adapter.mode === 'full_snapshot'
   const seen = new KeyCounts()
-  await passAll(running, await open(running, file), seen, found)
+  const source = await open(running, file)
+  await passAll(running, source, seen, found, (opened, resolver) =>
+    alternating(running, opened, resolver),
+  )
   if (complete) await endMissing(running, seen)
   await session.transaction(job.org_id, async (tx) => {
     const { counts } = running
-    await saveRun(tx, load, { valid_from: job.valid_from, job_id: job.id, complete })
+    // A replay is of single rows: it says nothing of the others at its date.
+    if (job.kind === 'load')
+      await saveRun(tx, load, { valid_from: job.valid_from, job_id: job.id, complete })
+    else await fixReplayed(tx, job)
     const state = counts.quarantined > 0 ? 'completed_with_errors' : 'completed'
     await finishJob(tx, job, lease_id, state, counts, null)
   })
 }
 
-async function open({ job, stream, store }: Running, file: string): Promise<Source> {
-  return await openSource(file, job.adapter, stream, store.registry)
+/** Writes chunks by two sessions in turn, so that the next transaction opens while one is written. */
+function alternating(running: Running, source: Source, resolver: Resolver): Put {
+  let sessions = [running.session, running.spare] as const
+  return async (ready, before) => {
+    const [session, other] = sessions
+    sessions = [other, session]
+    await writeChunk(running, source, resolver, ready, session, before)
+  }
+}
+
+async function open({ job, stream, store, limits }: Running, file: string): Promise<Source> {
+  return await openSource(file, job.adapter, stream, store.registry, {
+    max_rows: limits.rows,
+    max_columns: limits.columns,
+    max_cell_chars: limits.cell_chars,
+    max_unzipped_bytes: limits.unzipped_bytes,
+  })
 }
 
 async function readOnce(running: Running, file: string): Promise<Survey> {
@@ -174,96 +266,4 @@ async function readOnce(running: Running, file: string): Promise<Survey> {
   } finally {
     await source.table.close()
   }
-}
-
-/**
- * While a chunk is written the statements of the next one are built, and while they wait the one after it is read and
- * made ready.
- */
-async function passAll(
-  running: Running,
-  source: Source,
-  seen: KeyCounts,
-  found: Survey,
-): Promise<void> {
-  const line = new Line(running, source)
-  let no = 0
-  try {
-    for await (const chunk of chunks(source, seen, found)) await line.take(no++, chunk)
-    await line.end()
-  } finally {
-    await line.settle()
-    await source.table.close()
-  }
-}
-
-/** The chunks on their way, one at each station. Those of earlier attempts pass by. */
-class Line {
-  private readonly running: Running
-  private readonly source: Source
-  private readonly resolver: Resolver
-  private preparing: Promise<void> = Promise.resolve()
-  private writing: Promise<void> = Promise.resolve()
-  /** The write before that: its session is the next one's. */
-  private written: Promise<void> = Promise.resolve()
-  private sessions: [Session, Session]
-  private quiet = performance.now()
-
-  constructor(running: Running, source: Source) {
-    this.running = running
-    this.source = source
-    this.resolver = new Resolver(running.load, running.stream, source.mapping)
-    this.sessions = [running.session, running.spare]
-  }
-
-  async take(no: number, chunk: Chunk): Promise<void> {
-    const { running } = this
-    const before = running.done.get(no)
-    if (before) {
-      running.counts = withCounts(running.counts, before)
-      return
-    }
-    const changed = handled(lookUp(running, chunk))
-    await this.preparing
-    this.preparing = handled(this.pass(no, chunk, changed))
-    await running.fed
-  }
-
-  async end(): Promise<void> {
-    await this.preparing
-    await this.writing
-  }
-
-  /** Waits until nothing is under way any more, however it ended: the session must be free. */
-  async settle(): Promise<void> {
-    await Promise.allSettled([this.preparing, this.writing])
-    await Promise.allSettled([this.writing])
-  }
-
-  private async pass(no: number, chunk: Chunk, changed: Changed): Promise<void> {
-    const { running, source, resolver } = this
-    await running.fed
-    const mapped = await mapChunk(source, no, chunk, changed)
-    if (mapped.items.length === 0 && mapped.errors.length === 0) {
-      running.counts = withCounts(running.counts, mapped.counts)
-      if (performance.now() - this.quiet < QUIET_MS) return
-      this.quiet = performance.now()
-      await this.writing
-      await announce(running, 'writing')
-      return
-    }
-    await running.fed
-    const ready = await readyChunk(running, source, resolver, mapped)
-    await this.written
-    const [session, other] = this.sessions
-    this.sessions = [other, session]
-    this.written = this.writing
-    this.writing = handled(writeChunk(running, source, resolver, ready, session, this.written))
-  }
-}
-
-/** A promise that is awaited later: until then its failure is nobody's concern. */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => {})
-  return promise
 }

@@ -1,9 +1,13 @@
 /** A job under way, as its steps share it. */
 import type { Session } from '../db/db.ts'
 import type { Store } from '../kit/store.ts'
+import type { Tx } from '../kit/types.ts'
 import type { Stream } from './adapter.ts'
 import { saveProgress } from './job-queries.ts'
 import type { Job, JobCounts, JobState, Phase } from './jobs.ts'
+import type { Diff } from './diff.ts'
+import type { KeyCounts } from './keys.ts'
+import type { JobLimits } from './limits.ts'
 import type { Load } from './load.ts'
 
 /** The file is fine but too much of it is bad, or too much would end. */
@@ -34,6 +38,7 @@ export interface Held {
   spare: Session
   job: Job
   lease_id: number
+  limits: JobLimits
   stopping: AbortSignal
   /** Brings the records of a source that is asked, as the job's file. */
   fetch?: (running: Running, file: string) => Promise<unknown>
@@ -49,19 +54,39 @@ export interface Running extends Held {
   done: ReadonlyMap<number, Partial<JobCounts>>
   /** Errors kept so far. */
   errors: number
+  /** Takes what would change, in place of the database. */
+  diff: Diff | null
+  /** External ids that the run has given away, where its reads do not see what it makes. */
+  external: KeyCounts | null
+  /** The one transaction of a job that is written whole or not at all. */
+  whole: Tx | null
 }
 
 /** Saves progress apart from any chunk. */
 export async function announce(running: Running, phase: Phase): Promise<void> {
-  const { session, job, lease_id, counts } = running
-  const state = await session.transaction(job.org_id, (tx) =>
+  const { job, lease_id, counts } = running
+  const state = await tellingSession(running).transaction(job.org_id, (tx) =>
     saveProgress(tx, job, lease_id, phase, counts),
   )
   goOn(running, state)
 }
 
-/** @throws Cancelled when a client asked for it, Stopped when the process is about to end. */
-export function goOn({ stopping }: Running, state: JobState): void {
+/** The session for what others are to see at once: beside the transaction of a whole job, never in it. */
+export function tellingSession({ whole, session, spare }: Running): Session {
+  return whole ? spare : session
+}
+
+/**
+ * @throws Cancelled when a client asked for it, Stopped when the process is about to end, GuardTripped when the job has
+ *   run for longer than jobs may.
+ */
+export function goOn({ stopping, job, limits }: Held, state: JobState): void {
   if (state === 'cancelling') throw new Cancelled()
   if (stopping.aborted) throw new Stopped('the worker is about to end')
+  const ran_s = (Date.now() - (job.taken_at?.getTime() ?? Date.now())) / 1_000
+  if (ran_s <= limits.run_s) return
+  const hours = Math.round(limits.run_s / 3_600)
+  throw new GuardTripped('time_limit', `the job ran for more than ${hours} hours`, {
+    run_time_s: limits.run_s,
+  })
 }

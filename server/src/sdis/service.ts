@@ -3,24 +3,32 @@ import { basename, join } from 'node:path'
 import { DatabaseError } from 'pg'
 import { Spool } from '../documents/index.ts'
 import type { FileKey } from '../documents/index.ts'
-import { isDate } from '../kit/dates.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { earlierAnswer, original, remember } from '../kit/idempotency.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
+import { rowsIn } from '../kit/once.ts'
 import { startOfDay } from '../kit/query.ts'
-import type { Resource } from '../kit/resource.ts'
+import type { Resource, Row } from '../kit/resource.ts'
 import { findMany } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
-import type { Actor, Caller, OrgRows } from '../kit/types.ts'
+import type { Actor, Caller, OrgRows, Tx } from '../kit/types.ts'
 import type { Outcome, WriteRequest } from '../kit/write.ts'
 import { fixedReferences } from './adapter-checks.ts'
-import { adapterFor, kept, requireLive } from './adapters/service.ts'
 import { adapterHash } from './adapter.ts'
 import type { Adapter, Stream } from './adapter.ts'
-import { countQueued, findJob, insertJob, requestApproval, requestCancel } from './job-queries.ts'
-import { jobView } from './jobs.ts'
-import type { Job, JobState } from './jobs.ts'
+import {
+  countQueued,
+  findJob,
+  insertJob,
+  openUndo,
+  requestApproval,
+  requestCancel,
+} from './job-queries.ts'
+import { END_STATES, jobView } from './jobs.ts'
+import type { Job, JobOptions, JobState } from './jobs.ts'
+import type { JobLimits } from './limits.ts'
+import { laterJob } from './undo-queries.ts'
 
 /** Where files of jobs wait and stay until a day after the job ended. */
 export function importSpool(data_dir: string): Spool {
@@ -32,90 +40,13 @@ export function jobFileKey(org_id: number, job_id: number): FileKey {
   return { org_id, document_id: job_id, version_id: 0 }
 }
 
-/** Jobs an organization may have waiting. */
-const QUEUED_MAX = 100
-
 export interface JobRequest {
   id: number
   adapter: Adapter
   as_of: string
+  dry_run: boolean
+  options: JobOptions
   file: { name: string; path: string; byte_size: number; sha256: string }
-}
-
-/**
- * What the text fields of the form ask for.
- * @throws 422 naming every failing field of the form and the adapter.
- */
-export async function readForm(
-  fields: ReadonlyMap<string, readonly string[]>,
-  store: Store,
-  caller: Caller,
-): Promise<{ document: string; adapter: Adapter; as_of: string }> {
-  const issues: Issue[] = []
-  for (const [name, values] of fields) {
-    if (!FORM_FIELDS.has(name))
-      issues.push({ field: name, code: 'unknown_field', message: `unknown field '${name}'` })
-    else if (values.length > 1)
-      issues.push({ field: name, code: 'repeated', message: 'may be sent once' })
-  }
-  const given = fields.get('as_of')?.[0]
-  const document = fields.get('adapter')?.[0] ?? ''
-  let adapter: Adapter | null = null
-  try {
-    if (document === '') throw invalid([required])
-    adapter = await adapterGiven(store, caller, document, fields.get('version')?.[0])
-  } catch (error) {
-    if (!(error instanceof ApiError) || !Array.isArray(error.extra['errors'])) throw error
-    issues.push(...(error.extra['errors'] as Issue[]))
-  }
-  const as_of = effectiveDate(given, adapter, caller, issues)
-  if (issues.length > 0 || !adapter) throw invalid(issues)
-  return { document, adapter, as_of }
-}
-
-const FORM_FIELDS = new Set(['adapter', 'version', 'as_of'])
-
-/** A document that came with the request, or a version of a kept adapter that may be run here. */
-async function adapterGiven(
-  store: Store,
-  { org_id, environment }: Caller,
-  given: string,
-  version: string | undefined,
-): Promise<Adapter> {
-  if (version !== undefined && !/^[1-9][0-9]{0,8}$/.test(version)) {
-    const message = 'must be the number of a version'
-    throw invalid([{ field: 'version', code: 'out_of_range', message }])
-  }
-  const found = await adapterFor(store, org_id, given, version ? Number(version) : undefined)
-  requireLive(found, environment)
-  return kept(found)
-}
-
-const required: Issue = {
-  field: 'adapter',
-  code: 'required',
-  message: 'is required: the adapter document',
-}
-
-/** The day the file was true: as the job says, else the adapter, else today. */
-function effectiveDate(
-  given: string | undefined,
-  adapter: Adapter | null,
-  caller: Caller,
-  issues: Issue[],
-): string {
-  const zone = adapter?.locale.timezone ?? caller.time_zone
-  const today = new Intl.DateTimeFormat('en-CA', { timeZone: zone }).format(new Date())
-  const date = given ?? adapter?.effective.date ?? today
-  const field = given === undefined ? 'adapter.effective.date' : 'as_of'
-  if (!isDate(date)) {
-    const message = `must be a date such as 2025-05-23, got '${date}'`
-    issues.push({ field, code: 'invalid_format', message })
-  } else if (date > today) {
-    const message = `must not be after today (${today}), got ${date}`
-    issues.push({ field, code: 'in_the_future', message })
-  }
-  return date
 }
 
 /** @throws 422 when the adapter names an object that the organization does not have. */
@@ -145,17 +76,14 @@ export async function enqueue(
   request: Omit<WriteRequest, 'defaults'>,
   caller: Pick<Caller, 'time_zone'>,
   wanted: JobRequest,
+  limits: JobLimits,
 ): Promise<Outcome> {
   const { org_id, actor, idempotency } = request
   const job = newJob(wanted, org_id, caller, actor.name)
   const body = JSON.stringify(jobView(job))
   try {
     return await store.db.transaction(org_id, async (tx) => {
-      if ((await countQueued(tx, org_id)) >= QUEUED_MAX) {
-        const detail = `${QUEUED_MAX} jobs are waiting already; try again when some have ended.`
-        throw new ApiError('conflict', detail)
-      }
-      await insertJob(tx, job, actor)
+      await queue(tx, job, actor, limits)
       if (idempotency) {
         const headers = { location: jobPath(job.id), ...original(actor) }
         const record = { ...idempotency, status: 202, headers, body }
@@ -171,9 +99,89 @@ export async function enqueue(
   }
 }
 
+/** @throws 409 when as many jobs wait as may. */
+async function queue(tx: Tx, job: Job, actor: Actor, { queued }: JobLimits): Promise<void> {
+  if ((await countQueued(tx, job.org_id)) >= queued) {
+    const detail = `${queued} jobs are waiting already; try again when some have ended.`
+    throw new ApiError('conflict', detail)
+  }
+  await insertJob(tx, job, actor)
+}
+
+/** A job that follows from another one, queued in the transaction. */
+export async function queueChild(
+  tx: Tx,
+  parent: Job,
+  child: Pick<Job, 'id' | 'kind' | 'actor_name'> & Partial<Job>,
+  actor: Actor,
+  limits: JobLimits,
+): Promise<Job> {
+  const job: Job = {
+    ...parent,
+    ...FRESH,
+    options: {},
+    dry_run: false,
+    parent_id: parent.id,
+    file_key: '',
+    created_at: new Date(),
+    ...child,
+  }
+  await queue(tx, job, actor, limits)
+  return job
+}
+
+/**
+ * Queues the job that takes back what another one wrote.
+ * @throws 409 when it wrote nothing that could be taken back, or a later job stands on it.
+ */
+export async function queueUndo(
+  tx: Tx,
+  id: number,
+  undone: Job,
+  actor: Actor,
+  limits: JobLimits,
+): Promise<Job> {
+  const name = publicId('job', undone.id)
+  const refuse = (detail: string, more: Row = {}): never => {
+    throw new ApiError('conflict', detail, more)
+  }
+  if (undone.kind === 'undo') refuse(`${name} is an undo itself; send the file again instead.`)
+  if (undone.dry_run) refuse(`${name} was a dry run and wrote nothing.`)
+  if (undone.undone_by !== null) refuse(`${name} was undone by job_${undone.undone_by}.`)
+  if (undone.dropped_at !== null) refuse(`${name} ended too long ago to be undone.`)
+  if (!END_STATES.has(undone.state)) refuse(`${name} is ${undone.state}; cancel it first.`)
+  if (await openUndo(tx, undone.org_id, undone.id)) refuse(`${name} is being undone already.`)
+  const later = await laterJob(rowsIn(tx), undone)
+  if (later !== null)
+    refuse(`job_${later} loaded the stream after ${name}; undo it first.`, {
+      job_id: publicId('job', later),
+    })
+  return await queueChild(tx, undone, { id, kind: 'undo', actor_name: actor.name }, actor, limits)
+}
+
 export function jobPath(id: number): string {
   return `/api/v1/sdis/jobs/${publicId('job', id)}`
 }
+
+/** A job that nothing has happened to yet. */
+const FRESH = {
+  state: 'queued',
+  phase: null,
+  undone_by: null,
+  diff: null,
+  diff_hash: null,
+  approved: false,
+  counts: {},
+  error: null,
+  attempts: 0,
+  started_at: null,
+  taken_at: null,
+  progress_at: null,
+  waiting_since: null,
+  finished_at: null,
+  dropped_at: null,
+  pulled: null,
+} as const
 
 function newJob(
   wanted: JobRequest,
@@ -181,13 +189,16 @@ function newJob(
   caller: Pick<Caller, 'time_zone'>,
   actor_name: string,
 ): Job {
-  const { id, adapter, as_of, file } = wanted
+  const { id, adapter, as_of, file, dry_run, options } = wanted
   const zone = adapter.locale.timezone ?? caller.time_zone
   return {
+    ...FRESH,
     id,
     org_id,
-    state: 'queued',
-    phase: null,
+    kind: 'load',
+    dry_run,
+    options,
+    parent_id: null,
     adapter,
     adapter_hash: adapterHash(adapter),
     source_name: adapter.source.name,
@@ -197,15 +208,8 @@ function newJob(
     file_key: basename(file.path),
     file_bytes: file.byte_size,
     file_sha256: file.sha256,
-    approved: false,
-    counts: {},
-    error: null,
-    attempts: 0,
     actor_name,
     created_at: new Date(),
-    started_at: null,
-    finished_at: null,
-    pulled: null,
   }
 }
 
@@ -228,9 +232,14 @@ export async function cancelJob(
   return job
 }
 
-/** Lets a job go on that waits because too much would end. */
-export async function approveJob(db: OrgRows, org_id: number, id: number): Promise<Job> {
-  const done = await requestApproval(db, org_id, id)
+/** Lets a job go on that waits for a person. */
+export async function approveJob(
+  db: OrgRows,
+  org_id: number,
+  id: number,
+  actor: Actor,
+): Promise<Job> {
+  const done = await requestApproval(db, org_id, id, actor)
   const job = await getJob(db, org_id, id)
   if (!done) throw refusedMove(job.state, 'queued')
   return job

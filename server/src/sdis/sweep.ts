@@ -1,6 +1,9 @@
 /** Clears away the files of jobs that ended, and of uploads that never became jobs. */
 import type { OrgDb } from '../kit/types.ts'
-import { filesInUse } from './job-queries.ts'
+import type { Db } from '../db/db.ts'
+import { dropResults, expireJob, filesInUse, jobsDue } from './job-queries.ts'
+import { APPROVAL_DAYS } from './jobs.ts'
+import type { JobLimits } from './limits.ts'
 import { importSpool } from './service.ts'
 
 /** A file is kept this long after its upload at least; a job is queued within seconds of it. */
@@ -21,4 +24,21 @@ export async function sweepImports(db: OrgDb, data_dir: string, now = Date.now()
     }
   }
   return removed
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000
+
+/**
+ * Ends jobs that waited too long for approval and drops the errors and dry-run rows of jobs that ended long ago.
+ * @returns how many jobs were ended or cleared.
+ */
+export async function sweepJobs(db: Db, limits: JobLimits, now = Date.now()): Promise<number> {
+  const waiting = new Date(now - APPROVAL_DAYS * DAY_MS)
+  const due = await jobsDue(db, waiting, new Date(now - limits.result_days * DAY_MS))
+  const message = `Nobody approved the job within ${APPROVAL_DAYS} days.`
+  for (const { org_id, id, expired } of due) {
+    if (expired) await expireJob(db, org_id, id, { code: 'approval_expired', message, details: {} })
+    else await dropResults(db, org_id, id)
+  }
+  return due.length
 }

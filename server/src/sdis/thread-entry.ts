@@ -6,9 +6,9 @@ import { Stopped } from './running.ts'
 import type { Answer, Order, ThreadData } from './thread.ts'
 import { CONNECTIONS, runner } from './work.ts'
 
-const { database, data_dir, settings } = workerData as ThreadData
+const { database, data_dir, limits, settings } = workerData as ThreadData
 const stopping = new AbortController()
-const run = runner(new Db(database, CONNECTIONS), data_dir, pullingOf(settings))
+const run = runner(new Db(database, CONNECTIONS), data_dir, limits, pullingOf(settings))
 
 parentPort?.on('message', (order: Order) => {
   if ('stop' in order) stopping.abort()

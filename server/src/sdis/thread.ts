@@ -4,6 +4,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { ClientConfig } from 'pg'
+import type { JobLimits } from './limits.ts'
 import type { PullSettings } from './pull/fetch.ts'
 import { Stopped } from './running.ts'
 import type { Claim, Runner } from './work.ts'
@@ -13,6 +14,7 @@ export interface ThreadData {
   database: ClientConfig
   data_dir: string
   settings: PullSettings
+  limits: JobLimits
 }
 
 /** What it is told: run a job, or come to an end. */

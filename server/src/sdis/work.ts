@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { Db } from '../db/db.ts'
 import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
+import { STANDARD_LIMITS } from './limits.ts'
+import type { JobLimits } from './limits.ts'
 import { pullFile } from './pull/fetch.ts'
 import type { Pulling } from './pull/fetch.ts'
 import { runJob } from './run.ts'
@@ -35,11 +37,12 @@ export async function takeJob(
   run: Runner,
   log: (message: string) => void,
   stopping: AbortSignal,
+  limits: JobLimits = STANDARD_LIMITS,
 ): Promise<number> {
   const session = await db.session()
   try {
     const [lease_id] = (await db.ids(1)) as [number]
-    const claimed = await claimJob(db, lease_id, session.pid)
+    const claimed = await claimJob(db, lease_id, session.pid, limits.running)
     if (!claimed) return IDLE_MS
     const { org_id, id, attempts } = claimed
     try {
@@ -63,10 +66,11 @@ export async function workOnJob(
   log: (message: string) => void,
   stopping: AbortSignal,
   pulling: Pulling,
+  limits: JobLimits = STANDARD_LIMITS,
 ): Promise<number> {
   const own = new Db(db.config, CONNECTIONS)
   try {
-    return await takeJob(db, runner(own, data_dir, pulling), log, stopping)
+    return await takeJob(db, runner(own, data_dir, limits, pulling), log, stopping, limits)
   } finally {
     await own.close()
   }
@@ -82,7 +86,7 @@ export const CONNECTIONS = { pipelined: 1, pooled: 3 }
  * @param data_dir where the files are.
  * @param pulling for jobs that ask a source.
  */
-export function runner(db: Db, data_dir: string, pulling: Pulling): Runner {
+export function runner(db: Db, data_dir: string, limits: JobLimits, pulling: Pulling): Runner {
   const fetch: Held['fetch'] = async (running, file) => await pullFile(running, pulling, file)
   return async ({ org_id, id, lease_id }, stopping) => {
     const job = await findJob(db, org_id, id)
@@ -91,7 +95,8 @@ export function runner(db: Db, data_dir: string, pulling: Pulling): Runner {
     const spare = await db.session()
     try {
       const file = join(data_dir, 'imports', job.file_key)
-      await runJob({ store: bareStore(db), session, spare, job, lease_id, stopping, fetch }, file)
+      const held = { store: bareStore(db), session, spare, job, lease_id, limits, stopping, fetch }
+      await runJob(held, file)
     } finally {
       session.release()
       spare.release()

@@ -236,3 +236,20 @@ export async function requireConnectionKeys(
   const found = await sealedOtherwise(db, secrets.keyId)
   secrets.requireKeys([...new Set(found.map(({ sealed_by }) => sealed_by))])
 }
+
+/** @throws 422 when the adapter names a connection that the organization does not have, or one of another kind. */
+export async function requireConnection(
+  tx: Tx,
+  org_id: number,
+  named: string,
+  kind: 'rest' | 'postgres',
+): Promise<void> {
+  const connection = await findNamed(rowsIn(tx), org_id, named)
+  if (connection?.kind === kind) return
+  const message = connection
+    ? `is a connection to ${connection.kind}, not to ${kind}`
+    : `no connection is called ${named}`
+  throw invalid([
+    { field: 'adapter.source.connection', code: connection ? 'invalid' : 'not_found', message },
+  ])
+}

@@ -12,9 +12,8 @@ import { fingerprintOf } from '../../kit/idempotency.ts'
 import type { Store } from '../../kit/store.ts'
 import type { Actor } from '../../kit/types.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
+import type { JobLimits } from '../limits.ts'
 import { enqueue, importSpool, jobFileKey } from '../service.ts'
-
-const MEGABYTE = 1024 * 1024
 
 /** Looked at this often, in milliseconds; a file must stay as it is for so long. */
 export const LOOK_MS = 5_000
@@ -32,7 +31,7 @@ export interface Dropped {
   store: Store
   folder: string
   data_dir: string
-  max_mb: number
+  limits: JobLimits
   log: (message: string) => void
 }
 
@@ -136,7 +135,7 @@ async function start(
   { org_id, adapter: named, name }: File,
   path: string,
 ): Promise<void> {
-  const { store, data_dir, max_mb } = dropped
+  const { store, data_dir, limits } = dropped
   const [organization] = await store.db.query<{
     environment: 'production' | 'sandbox'
     time_zone: string
@@ -153,7 +152,7 @@ async function start(
   const [id] = (await store.db.ids(1)) as [number]
   const spool = importSpool(data_dir)
   const key = jobFileKey(org_id, id)
-  const file = await spool.take(key, createReadStream(path), max_mb * MEGABYTE)
+  const file = await spool.take(key, createReadStream(path), limits.file_bytes)
   const actor: Actor = { type: 'system', id: null, name: 'Drop folder', request_id: null }
   // A worker that died behind this left the file in its place: the job is not queued twice.
   const idempotency = {
@@ -163,7 +162,13 @@ async function start(
   }
   try {
     const request = { org_id, actor, idempotency }
-    await enqueue(store, request, { time_zone }, { id, adapter, as_of, file: { name, ...file } })
+    await enqueue(
+      store,
+      request,
+      { time_zone },
+      { id, adapter, as_of, dry_run: false, options: {}, file: { name, ...file } },
+      limits,
+    )
   } catch (error) {
     await spool.drop(key)
     throw error

@@ -1,7 +1,8 @@
 /** The first phase of a job that pulls: its records become a file, which then is loaded like any other. */
 import { createHash } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { allowing } from '../../addresses.ts'
 import type { Config } from '../../config.ts'
 import { Egress } from '../../egress.ts'
@@ -241,6 +242,7 @@ class Sink {
   }
 
   static async open(path: string): Promise<Sink> {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     return new Sink(path, await open(path, 'w', 0o600))
   }
 

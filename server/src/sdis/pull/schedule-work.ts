@@ -4,6 +4,7 @@ import { publicId } from '../../kit/ids.ts'
 import type { Store } from '../../kit/store.ts'
 import type { Actor, Tx } from '../../kit/types.ts'
 import { bareStore } from '../../organizations/service.ts'
+import type { JobLimits } from '../limits.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
 import { enqueuePull, storeIn } from './enqueue.ts'
 import { lockDue, runsStill, saveSchedule, schedulesDue } from './schedule-queries.ts'
@@ -17,11 +18,15 @@ const LOOK_MS = 5_000
 const DUE_MAX = 100
 
 /** @returns how long to wait before looking again. */
-export async function runSchedules(db: Db, log: (message: string) => void): Promise<number> {
+export async function runSchedules(
+  db: Db,
+  limits: JobLimits,
+  log: (message: string) => void,
+): Promise<number> {
   const store = bareStore(db)
   const due = await schedulesDue(db, DUE_MAX)
   for (const { org_id, id } of due) {
-    const error = await runSchedule(store, org_id, id)
+    const error = await runSchedule(store, limits, org_id, id)
     if (error) log(`sch_${id} started no job: ${error}`)
   }
   return due.length === DUE_MAX ? 0 : LOOK_MS
@@ -34,6 +39,7 @@ export async function runSchedules(db: Db, log: (message: string) => void): Prom
  */
 export async function runSchedule(
   store: Store,
+  limits: JobLimits,
   org_id: number,
   id: number,
 ): Promise<string | null> {
@@ -44,7 +50,7 @@ export async function runSchedule(
     const now = new Date()
     schedule.next_run_at = nextRun(schedule.cron, schedule.time_zone, now)
     schedule.last_run_at = now
-    schedule.last_error = await start(store, tx, schedule, job_id)
+    schedule.last_error = await start(store, limits, tx, schedule, job_id)
     if (schedule.last_error === null) schedule.last_job_id = job_id
     await saveSchedule(tx, schedule)
     return schedule.last_error
@@ -53,6 +59,7 @@ export async function runSchedule(
 
 async function start(
   store: Store,
+  limits: JobLimits,
   tx: Tx,
   schedule: Schedule,
   job_id: number,
@@ -72,7 +79,8 @@ async function start(
       storeIn(store, tx),
       { org_id, actor, idempotency: undefined },
       { time_zone },
-      { id: job_id, adapter, as_of },
+      { id: job_id, adapter, as_of, dry_run: false, options: {} },
+      limits,
     )
     return null
   } catch (error) {

@@ -2,14 +2,13 @@
 import { Cron } from 'croner'
 import { ApiError, invalid, notFound } from '../../kit/errors.ts'
 import { publicId } from '../../kit/ids.ts'
-import { rowsIn } from '../../kit/once.ts'
 import { record } from '../../kit/record.ts'
 import type { Row } from '../../kit/resource.ts'
 import type { Store } from '../../kit/store.ts'
 import type { Actor, Tx } from '../../kit/types.ts'
 import { versionConflict } from '../../kit/write.ts'
 import { adapterFor } from '../adapters/service.ts'
-import { findNamed } from './connection-queries.ts'
+import { requireConnection } from './connections.ts'
 import { pullSource } from './fetch.ts'
 import { countSchedules, lockSchedule, saveSchedule } from './schedule-queries.ts'
 
@@ -179,21 +178,4 @@ async function requirePull(
     throw invalid([{ field: 'adapter', code: 'invalid', message }])
   }
   await requireConnection(tx, org_id, source.connection, source.kind)
-}
-
-/** @throws 422 when the adapter names a connection that the organization does not have, or one of another kind. */
-export async function requireConnection(
-  tx: Tx,
-  org_id: number,
-  named: string,
-  kind: 'rest' | 'postgres',
-): Promise<void> {
-  const connection = await findNamed(rowsIn(tx), org_id, named)
-  if (connection?.kind === kind) return
-  const message = connection
-    ? `is a connection to ${connection.kind}, not to ${kind}`
-    : `no connection is called ${named}`
-  throw invalid([
-    { field: 'adapter.source.connection', code: connection ? 'invalid' : 'not_found', message },
-  ])
 }

@@ -1,0 +1,332 @@
+import { once } from 'node:events'
+import { mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, describe, expect, inject, it } from 'vitest'
+import { grid, newOrganization, owner, ownDatabase } from '../../../test/grid.ts'
+import type { TestClient } from '../../../test/grid.ts'
+import { finished } from '../../../test/jobs.ts'
+import { bareStore } from '../../organizations/service.ts'
+import { STANDARD_LIMITS } from '../limits.ts'
+import { lookForFiles } from './drop.ts'
+import type { Seen } from './drop.ts'
+import { runSchedules } from './schedule-work.ts'
+
+await ownDatabase()
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+async function source(answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A property-management system with buildings that change. */
+function pms(): {
+  buildings: { Code: string; Name: string; changed: string }[]
+  asked: string[]
+  answer: RequestListener
+} {
+  const buildings = ['A', 'B', 'C'].map((Code, i) => ({
+    Code,
+    Name: `Building ${Code}`,
+    changed: `2026-01-0${i + 1}T00:00:00Z`,
+  }))
+  const asked: string[] = []
+  const answer: RequestListener = (request, response) => {
+    asked.push(request.url ?? '')
+    const query = new URL(request.url ?? '', 'http://pms').searchParams
+    const since = query.get('since') ?? ''
+    const found = buildings.filter(({ changed }) => Date.parse(changed) >= (Date.parse(since) || 0))
+    const from = Number(query.get('offset'))
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ data: found.slice(from, from + 2) }))
+  }
+  return { buildings, asked, answer }
+}
+
+const ADAPTER = {
+  adapter: 'pms-buildings',
+  source: {
+    name: 'PMS',
+    kind: 'rest',
+    connection: 'pms',
+    path: '/buildings',
+    records: 'data',
+    paging: { kind: 'offset', param: 'offset', limit: 2 },
+  },
+  streams: [{ type: 'building', key: 'row.Code', map: { code: 'row.Code', name: 'row.Name' } }],
+}
+const CHANGES = { ...ADAPTER, state: { cursor: 'row.changed', lookback: '1h', param: 'since' } }
+
+async function connected(base_url: string): Promise<TestClient> {
+  const client = await newOrganization()
+  await client.post('/sdis/connections', { name: 'pms', rest: { base_url } })
+  return client
+}
+
+async function run(
+  client: TestClient,
+  adapter: object,
+): Promise<Awaited<ReturnType<typeof finished>>> {
+  const sent = await client.post('/sdis/jobs', { adapter })
+  expect([sent.status, sent.body.errors]).toEqual([202, undefined])
+  return await finished(client, sent.body.id)
+}
+
+async function names(client: TestClient): Promise<string[]> {
+  const { body } = await client.get('/buildings?sort=code')
+  return body.data.map(({ name }: { name: string }) => name)
+}
+
+describe('a job that asks its source', () => {
+  it('loads its records, and asks only for what changed the next time', async () => {
+    const { buildings, asked, answer } = pms()
+    const client = await connected(await source(answer))
+    const first = await run(client, CHANGES)
+    expect(first).toMatchObject({
+      state: 'completed',
+      counts: { created: 3, rows_read: 3 },
+      pulled: { cursor_from: null, cursor_to: '2026-01-03T00:00:00Z', rows: 3, pages: 2 },
+    })
+    expect(await names(client)).toEqual(['Building A', 'Building B', 'Building C'])
+    Object.assign(buildings[1] as object, { Name: 'Beta', changed: '2026-01-04T00:00:00Z' })
+    asked.length = 0
+    const second = await run(client, CHANGES)
+    expect(asked[0]).toContain(`since=${encodeURIComponent('2026-01-02T23:00:00.000Z')}`)
+    expect(second).toMatchObject({
+      counts: { created: 0, changed: 1, unchanged: 1 },
+      pulled: { cursor_from: '2026-01-02T23:00:00.000Z', cursor_to: '2026-01-04T00:00:00Z' },
+    })
+    expect(await names(client)).toEqual(['Building A', 'Beta', 'Building C'])
+  })
+
+  it('changes nothing when the source fails on the way, and goes on from there later', async () => {
+    const { answer } = pms()
+    let broken = true
+    const client = await connected(
+      await source((request, response) => {
+        if (broken && request.url?.includes('offset=2')) response.writeHead(404).end()
+        else void answer(request, response)
+      }),
+    )
+    const failed = await run(client, CHANGES)
+    expect(failed).toMatchObject({
+      state: 'failed',
+      error: { code: 'source_failed' },
+      pulled: null,
+    })
+    expect(await names(client)).toEqual([])
+    const imports = await readdir(join(inject('files'), 'imports')).catch(() => [])
+    expect(imports.filter((name) => name.endsWith('.pull'))).toEqual([])
+    broken = false
+    expect(await run(client, CHANGES)).toMatchObject({
+      counts: { created: 3 },
+      pulled: { cursor_from: null },
+    })
+  })
+
+  it('is refused without a connection, or through one of another kind', async () => {
+    const client = await newOrganization()
+    const refused = await client.post('/sdis/jobs', { adapter: ADAPTER })
+    expect([refused.status, refused.body.errors[0].field]).toEqual([
+      422,
+      'adapter.source.connection',
+    ])
+    await client.post('/sdis/connections', {
+      name: 'pms',
+      postgres: { host: 'db.example', database: 'x', user: 'x' },
+    })
+    expect((await client.post('/sdis/jobs', { adapter: ADAPTER })).body.errors[0].code).toBe(
+      'invalid',
+    )
+    const other = await connected('https://pms.example')
+    const { body } = await other.get('/sdis/connections')
+    const foreign = { ...ADAPTER, source: { ...ADAPTER.source, connection: body.data[0].id } }
+    expect((await client.post('/sdis/jobs', { adapter: foreign })).status).toBe(422)
+  })
+
+  it.each<[string, object, string]>([
+    ['no path', { source: { ...ADAPTER.source, path: undefined } }, 'adapter.source.path'],
+    [
+      'half a paging',
+      { source: { ...ADAPTER.source, paging: { kind: 'cursor', param: 'c' } } },
+      'adapter.source.paging.next',
+    ],
+    [
+      'a table of a REST source',
+      { source: { ...ADAPTER.source, table: 'x' } },
+      'adapter.source.table',
+    ],
+    ['changes as a full snapshot', { ...CHANGES, mode: 'full_snapshot' }, 'adapter.state'],
+    ['changes without a parameter', { state: { cursor: 'row.changed' } }, 'adapter.state.param'],
+    [
+      'a file that is asked',
+      { source: { name: 'x', kind: 'csv', connection: 'pms' } },
+      'adapter.source.connection',
+    ],
+  ])('is refused with %s', async (_, parts, field) => {
+    const client = await connected('https://pms.example')
+    const { status, body } = await client.post('/sdis/jobs', { adapter: { ...ADAPTER, ...parts } })
+    expect([status, body.errors.map((issue: { field: string }) => issue.field)]).toEqual([
+      422,
+      expect.arrayContaining([field]),
+    ])
+  })
+})
+
+describe('a schedule', () => {
+  const cron = '0 5 * * *'
+
+  /** Makes it due, lets several workers look at once. */
+  async function due(client: TestClient, id: string): Promise<void> {
+    const { db } = await grid()
+    const look = await owner()
+    const digits = id.replace('sch_', '')
+    await look.query(
+      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1 and id = $2`,
+      [client.org_id, digits],
+    )
+    await look.end()
+    await Promise.all([1, 2, 3].map(async () => await runSchedules(db, STANDARD_LIMITS, () => {})))
+  }
+
+  it('runs its adapter once, however many workers look and however long nobody did', async () => {
+    const client = await connected(await source(pms().answer))
+    const made = await client.post('/sdis/schedules', {
+      adapter: ADAPTER,
+      cron,
+      time_zone: 'Europe/Berlin',
+    })
+    expect(made.status).toBe(201)
+    expect(
+      new Date(made.body.next_run_at).toLocaleTimeString('en-GB', { timeZone: 'Europe/Berlin' }),
+    ).toBe('05:00:00')
+    await due(client, made.body.id)
+    const { body: jobs } = await client.get('/sdis/jobs')
+    expect(jobs.data).toHaveLength(1)
+    const read = await client.get(`/sdis/schedules/${made.body.id}`)
+    expect(read.body).toMatchObject({
+      last_job_id: jobs.data[0].id,
+      last_error: null,
+      next_run_at: made.body.next_run_at,
+    })
+    // The job waits still: another run would only come behind it.
+    await due(client, made.body.id)
+    expect((await client.get('/sdis/jobs')).body.data).toHaveLength(1)
+    expect((await finished(client, jobs.data[0].id)).state).toBe('completed')
+    await due(client, made.body.id)
+    const again = (await client.get('/sdis/jobs')).body.data
+    expect(again).toHaveLength(2)
+    expect(await finished(client, again[0].id)).toMatchObject({ counts: { unchanged: 3 } })
+  })
+
+  it('rests while it is paused, and says why it started nothing', async () => {
+    const client = await connected(await source(pms().answer))
+    const { body } = await client.post('/sdis/schedules', { adapter: ADAPTER, cron })
+    const path = `/sdis/schedules/${body.id}`
+    const paused = await client.patch(path, { state: 'paused' }, { 'if-match': '"v1"' })
+    expect(paused.body).toMatchObject({ state: 'paused', next_run_at: null, version: 2 })
+    const active = await client.patch(path, { state: 'active' })
+    expect(active.body.next_run_at).toBe(body.next_run_at)
+    const { data } = (await client.get('/sdis/connections')).body
+    await client.delete(`/sdis/connections/${data[0].id}`)
+    await due(client, body.id)
+    const { body: jobs } = await client.get('/sdis/jobs')
+    expect(await finished(client, jobs.data[0].id)).toMatchObject({
+      state: 'failed',
+      error: { code: 'connection_missing' },
+    })
+    expect((await client.delete(path)).status).toBe(204)
+    expect((await client.get('/sdis/schedules')).body.data).toEqual([])
+  })
+
+  it.each<[string, object, string]>([
+    ['no time', { cron: 'often' }, 'cron'],
+    ['a time that never comes', { cron: '0 0 31 2 *' }, 'cron'],
+    ['seconds', { cron: '* * * * * *' }, 'cron'],
+    ['an unknown zone', { time_zone: 'Mars/Base' }, 'time_zone'],
+    [
+      'an adapter of files',
+      { adapter: { ...ADAPTER, source: { name: 'x', kind: 'csv' } } },
+      'adapter',
+    ],
+    ['an adapter that is not there', { adapter: 'nobody' }, 'adapter'],
+  ])('is refused with %s', async (_, parts, field) => {
+    const client = await connected('https://pms.example')
+    const { status, body } = await client.post('/sdis/schedules', {
+      adapter: ADAPTER,
+      cron,
+      ...parts,
+    })
+    expect([status, body.errors?.[0].field]).toEqual([422, field])
+  })
+})
+
+describe('a drop folder', () => {
+  const DOCUMENT = { ...ADAPTER, adapter: 'dropped', source: { name: 'Dropped', kind: 'csv' } }
+
+  async function dropping(): Promise<{
+    client: TestClient
+    folder: string
+    look: (seen: Seen) => Promise<number>
+  }> {
+    const { db } = await grid()
+    const client = await newOrganization({ standing: { environment: 'sandbox' } })
+    const root = join(inject('files'), `drop-${client.org_id}`)
+    const folder = join(root, client.organization_id, 'dropped')
+    await mkdir(folder, { recursive: true })
+    closing.push(() => void rm(root, { recursive: true, force: true }))
+    const dropped = {
+      store: bareStore(db),
+      folder: root,
+      data_dir: inject('files'),
+      limits: STANDARD_LIMITS,
+      log: () => {},
+    }
+    return { client, folder, look: async (seen) => await lookForFiles(dropped, seen) }
+  }
+
+  it('loads a file that stays as it is, and leaves one alone that is being written', async () => {
+    const { client, folder, look } = await dropping()
+    const made = await client.post('/sdis/adapters', { document: DOCUMENT })
+    expect(made.status).toBe(201)
+    const seen: Seen = new Map()
+    await writeFile(join(folder, 'a.csv'), 'Code,Name\nA,Alpha\n')
+    await writeFile(join(folder, 'b.csv.part'), 'Code,Name\nB,Be')
+    expect(await look(seen)).toBe(0)
+    // It has grown since.
+    await writeFile(join(folder, 'a.csv'), 'Code,Name\nA,Alpha\nC,Gamma\n')
+    await utimes(join(folder, 'a.csv'), 1, 1)
+    expect(await look(seen)).toBe(0)
+    // No version of the adapter is live yet.
+    expect(await look(seen)).toBe(0)
+    const [failed = '', reason = ''] = await readdir(join(folder, 'failed'))
+    expect([failed.endsWith('-a.csv'), reason]).toEqual([true, `${failed}.txt`])
+    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
+    const promoted = await owner()
+    await promoted.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
+    await promoted.end()
+    await rename(join(folder, 'failed', failed), join(folder, 'a.csv'))
+    expect([await look(seen), await look(seen), await look(seen)]).toEqual([0, 1, 0])
+    const { body: jobs } = await client.get('/sdis/jobs')
+    expect(await finished(client, jobs.data[0].id)).toMatchObject({
+      state: 'completed',
+      counts: { created: 2 },
+    })
+    expect(await readdir(folder)).toEqual(
+      expect.arrayContaining(['b.csv.part', 'done', 'failed', 'taking']),
+    )
+    expect(await readdir(join(folder, 'done'))).toHaveLength(1)
+  })
+})

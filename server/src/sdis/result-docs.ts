@@ -1,0 +1,422 @@
+/** Documentation of what jobs leave behind: errors, diffs, run events; and of what follows from them. */
+import type { JsonSchema } from '../kit/field.ts'
+import { IDEMPOTENCY } from '../kit/parameters.ts'
+import type { Parameter } from '../kit/parameters.ts'
+import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
+import { count, jobId, jobSchema, pageQuery, route } from './docs.ts'
+import { EFFECT_ACTIONS, FACT_ACTIONS } from './effects.ts'
+import { ERROR_STATES } from './error-queries.ts'
+import { RUN_TYPES } from './lineage.ts'
+import { ERROR_PATCH, REPLAY_SCHEMA } from './request-schema.ts'
+
+const text = (description: string, example: string): JsonSchema => ({
+  type: 'string',
+  description,
+  examples: [example],
+})
+
+const anyValue = (description: string, example: unknown): JsonSchema => ({
+  description,
+  examples: [example],
+})
+
+const errorSchema: JsonSchema = {
+  title: 'JobError',
+  type: 'object',
+  description: 'A row that was left out, or a cell that was.',
+  properties: {
+    n: count('Number of the error in the job.', 1),
+    stream: text('Stream of the adapter.', 'leases'),
+    row: count('Row of the file, as a person sees it.', 17),
+    field: {
+      type: ['string', 'null'],
+      description: 'Field that could not be filled.',
+      examples: ['expiration_date'],
+    },
+    code: text('Stable code.', 'not_a_date'),
+    message: text('What is wrong.', "'31/13/2027' is not a date"),
+    level: {
+      type: 'string',
+      enum: ['error', 'warning'],
+      description: 'error: the row was left out; warning: only the cell.',
+      examples: ['error'],
+    },
+    status: {
+      type: 'string',
+      enum: [...ERROR_STATES],
+      description: 'open: to be looked at; fixed: a replay loaded the row; ignored: not worth it.',
+      examples: ['open'],
+    },
+    replayed_by: {
+      type: ['string', 'null'],
+      description: 'The job that loaded the row again.',
+      examples: ['job_1003'],
+    },
+    raw: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'The row as it stands in the file, by column.',
+      examples: [{ 'Lease Number': 'LTX17098' }],
+    },
+  },
+  required: ['n', 'row', 'code', 'message', 'level', 'status'],
+}
+
+const list = (items: JsonSchema, description: string): JsonSchema => ({
+  type: 'array',
+  items,
+  description,
+})
+
+const diffRowSchema: JsonSchema = {
+  title: 'JobDiffRow',
+  type: 'object',
+  description: 'What the load would do to one object.',
+  properties: {
+    action: {
+      type: 'string',
+      enum: [...EFFECT_ACTIONS],
+      description: 'unchanged: facts are written, but every current value stays as it is.',
+      examples: ['changed'],
+    },
+    type: text('Type of the object.', 'lease'),
+    key: text('Key of the record in the source.', 'LTX17098'),
+    row: { type: ['integer', 'null'], description: 'Row of the file.', examples: [17] },
+    object_id: {
+      type: ['string', 'null'],
+      description: 'The object; null for one that does not exist yet.',
+      examples: ['le_1042'],
+    },
+    fields: list(
+      {
+        type: 'object',
+        description: 'A current value that changes.',
+        properties: {
+          field: text('The field.', 'expiration_date'),
+          before: anyValue('Its value now.', '2025-12-31'),
+          after: anyValue('Its value then.', '2026-12-31'),
+        },
+      },
+      'Current values that change.',
+    ),
+    facts: list(
+      {
+        type: 'object',
+        description: 'A fact that would be written.',
+        properties: {
+          field: text('The field.', 'expiration_date'),
+          value: anyValue('The value.', '2026-12-31'),
+          valid_from: {
+            type: 'string',
+            format: 'date-time',
+            description: 'From when it is true.',
+            examples: ['2025-06-20T04:00:00.000Z'],
+          },
+          action: {
+            type: 'string',
+            enum: [...FACT_ACTIONS],
+            description: 'corrected: the source said something else of the same time before.',
+            examples: ['added'],
+          },
+        },
+      },
+      'Facts that would be written.',
+    ),
+    conflicts: list(
+      {
+        type: 'object',
+        description: 'Another source claims another value.',
+        properties: {
+          field: text('The field.', 'rentable_area'),
+          outcome: {
+            type: 'string',
+            enum: ['won', 'lost'],
+            description: 'Whether the value of the load becomes the current one.',
+            examples: ['won'],
+          },
+          value: anyValue('The value of the load.', 1200),
+          other_value: anyValue('The value of the other source.', 1190),
+          other_source: text('Its name.', 'Yardi'),
+        },
+      },
+      'Claims of other sources that disagree.',
+    ),
+  },
+  required: ['action', 'type', 'key', 'object_id', 'fields', 'facts', 'conflicts'],
+}
+
+const open = (description: string, example: unknown): JsonSchema => ({
+  type: 'object',
+  additionalProperties: true,
+  description,
+  examples: [example],
+})
+
+const diffSchema: JsonSchema = {
+  ...listSchema(diffRowSchema, 'JobDiff'),
+  description: 'What a job would do: a summary, and a page of the objects it is about.',
+}
+const summarySchema: JsonSchema = {
+  type: 'object',
+  description: 'Counts of the whole diff, with samples.',
+  properties: {
+    objects: open('Objects by type and by what would happen to them.', {
+      lease: { created: 33, changed: 118, unchanged: 7310, ended: 45 },
+    }),
+    facts: open('Facts by what they do.', { added: 480, corrected: 5, ended: 45, retracted: 0 }),
+    current_values: count('Values of objects that would read otherwise.', 164),
+    changed_fields: open('The same by field.', { expiration_date: 118 }),
+    conflicts: open('Claims of other sources that disagree.', { won: 0, lost: 0 }),
+    unresolved_references: count('References to objects that are not there.', 0),
+    rows: open('Rows of the file.', { read: 7512, valid: 7512, quarantined: 0, warnings: 0 }),
+    guards: list(
+      open('A guard that would stop the load.', { code: 'too_many_ended' }),
+      'Guards that would stop the load until somebody approves.',
+    ),
+    samples: open('Up to 20 examples of each.', { created: [], changed: [], ended: [] }),
+    rows_kept: count('Objects kept in the list.', 196),
+    truncated: {
+      type: 'boolean',
+      description: 'Whether there are objects that are not in the list.',
+      examples: [false],
+    },
+  },
+}
+const jobDiff: JsonSchema = {
+  ...diffSchema,
+  properties: {
+    ...(diffSchema['properties'] as object),
+    job_id: text('The job.', 'job_1001'),
+    hash: text('Hash of the whole diff.', '5f1c…'),
+    summary: summarySchema,
+  },
+}
+
+const statusFilter: Parameter = {
+  name: 'status',
+  in: 'query',
+  description: 'Only errors in this state.',
+  schema: { type: 'string', enum: [...ERROR_STATES], examples: ['open'] },
+}
+
+const formatParameter: Parameter = {
+  name: 'format',
+  in: 'query',
+  description:
+    'csv: the whole list as a table to correct and to replay, one line for each row of the file.',
+  schema: { type: 'string', enum: ['json', 'csv'], default: 'json', examples: ['csv'] },
+}
+
+export const listJobErrors = route(
+  'read:jobs',
+  'listJobErrors',
+  'List the errors of a job',
+  'Rows and cells that were left out, in file order; the first 10,000 are kept, for 90 days. With `format=csv` all of them as one table with the columns of the file.',
+  {
+    200: {
+      ...listSchema(errorSchema, 'JobErrorList'),
+      'x-content-type': ['application/json', 'text/csv'],
+    },
+  },
+  {
+    parameters: [jobId, ...PAGE_PARAMETERS, statusFilter, formatParameter],
+    problems: [404, 422],
+    querystring: {
+      ...pageQuery,
+      properties: {
+        ...(pageQuery['properties'] as object),
+        status: statusFilter.schema,
+        format: formatParameter.schema,
+      },
+    },
+  },
+)
+
+export const patchJobError = route(
+  'write:jobs',
+  'updateJobError',
+  'Change the state of an error',
+  'Marks an error as fixed or ignored, or opens it again. A replay does so by itself for the rows it loads.',
+  { 200: errorSchema },
+  {
+    parameters: [
+      jobId,
+      {
+        name: 'n',
+        in: 'path',
+        required: true,
+        description: 'Number of the error.',
+        schema: { type: 'string', pattern: '^[0-9]+$', examples: ['1'] },
+      },
+    ],
+    problems: [400, 404, 413, 415, 422],
+    validated: ERROR_PATCH,
+  },
+)
+
+export const replayJob = route(
+  'write:jobs',
+  'replayJob',
+  'Replay rows of a job',
+  'Loads rows that a job left out, as a child job for the same day: corrected ones, given as rows or as the table of errors after editing; or, without rows, the open errors as they were, for instance with a newer adapter. What is loaded is marked as fixed.',
+  { 202: jobSchema },
+  {
+    parameters: [jobId, IDEMPOTENCY],
+    problems: [400, 404, 409, 413, 415, 422],
+    body: {
+      content: {
+        'application/json': { schema: REPLAY_SCHEMA },
+        'text/csv': {
+          schema: text('The table of errors, corrected.', 'error_row,Code\r\n17,A\r\n'),
+        },
+        'application/x-ndjson': { schema: text('Rows, one in a line.', '{"error_row":17}') },
+      },
+    },
+  },
+)
+
+export const undoJob = route(
+  'write:jobs',
+  'undoJob',
+  'Undo a job',
+  'Takes back what a job wrote, as a child job with facts of its own: its claims are retracted, what the source had said before holds again, objects that it made are deleted. The last job of a stream comes first; 409 names the later one. The job fails before it writes when other objects need what would be deleted.',
+  { 202: jobSchema },
+  { parameters: [jobId, IDEMPOTENCY], problems: [404, 409, 422] },
+)
+
+export const getJobDiff = route(
+  'read:jobs',
+  'getJobDiff',
+  'Get the diff of a job',
+  'What a dry run, or a job that waits for approval, would do. 404 when the job was not checked.',
+  { 200: jobDiff },
+  {
+    parameters: [
+      jobId,
+      ...PAGE_PARAMETERS,
+      {
+        name: 'action',
+        in: 'query',
+        description: 'Only objects to which this would happen.',
+        schema: { type: 'string', enum: [...EFFECT_ACTIONS], examples: ['changed'] },
+      },
+    ],
+    problems: [404, 422],
+    querystring: {
+      ...pageQuery,
+      properties: {
+        ...(pageQuery['properties'] as object),
+        action: { type: 'string', enum: [...EFFECT_ACTIONS] },
+      },
+    },
+  },
+)
+
+const runEventSchema: JsonSchema = {
+  title: 'RunEvent',
+  type: 'object',
+  additionalProperties: true,
+  description: 'A run event in the form of OpenLineage 2.0.2.',
+  properties: {
+    eventType: {
+      type: 'string',
+      enum: [...RUN_TYPES],
+      description: 'What happened to the run.',
+      examples: ['COMPLETE'],
+    },
+    eventTime: {
+      type: 'string',
+      format: 'date-time',
+      description: 'When it happened.',
+      examples: ['2025-06-20T09:00:00.000Z'],
+    },
+    producer: text('Who tells it.', 'https://github.com/portfolio-grid/portfolio-grid'),
+    schemaURL: text(
+      'Schema of the event.',
+      'https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent',
+    ),
+    run: open('The run, with its UUID.', { runId: '3f5e83fa-3480-44ff-99c5-ff943904e5e8' }),
+    job: open('What is run again and again.', { name: 'gsa-iolp-leases.leases' }),
+    inputs: list(open('A file.', { name: 'iolp-leases-2025-06.xlsx' }), 'What was read.'),
+    outputs: list(open('A type of object.', { name: 'lease' }), 'What was written.'),
+  },
+  required: ['eventType', 'eventTime', 'run', 'job', 'inputs', 'outputs'],
+}
+
+export const listRunEvents = route(
+  'read:jobs',
+  'listJobRunEvents',
+  'List the lineage of a job',
+  'OpenLineage run events of the job: which file, by which mapping, became which values. They are sent to a collector too where the operator names one in GRID_OPENLINEAGE_URL.',
+  {
+    200: {
+      title: 'RunEventList',
+      type: 'object',
+      description: 'The run events of a job, at most three.',
+      properties: {
+        object: { type: 'string', const: 'list', description: 'Always list.' },
+        data: list(runEventSchema, 'The events, in order.'),
+      },
+      required: ['object', 'data'],
+    },
+  },
+  { parameters: [jobId], problems: [404, 422] },
+)
+
+export const streamJob = route(
+  'read:jobs',
+  'streamJob',
+  'Follow a job',
+  'Server-sent events: the present state at once, then each change as `progress`, at last `end`. A stream is closed after ten minutes; come again, and the present state comes first. At most 20 streams of an organization are open at once.',
+  {
+    200: {
+      type: 'string',
+      description: 'Events whose data is the job as JSON.',
+      'x-content-type': 'text/event-stream',
+      examples: ['id: 1\nevent: progress\ndata: {"id":"job_1001"}\n\n'],
+    },
+  },
+  { parameters: [jobId], problems: [404, 422] },
+)
+
+export const getLimits = route(
+  'read:jobs',
+  'getJobLimits',
+  'Get the limits of jobs',
+  'What jobs may take in this installation, and how much of it the organization uses.',
+  {
+    200: {
+      title: 'JobLimits',
+      type: 'object',
+      description: 'Limits of jobs.',
+      properties: {
+        object: { type: 'string', const: 'job_limits', description: 'Always job_limits.' },
+        file_bytes: count('Largest file.', 536870912),
+        inline_bytes: count('Most data in a request.', 10485760),
+        rows: count('Most rows of a file.', 5000000),
+        columns: count('Most columns of a file.', 500),
+        cell_chars: count('Longest cell, in characters.', 65536),
+        unzipped_bytes: count('Most that a workbook may unpack to.', 1073741824),
+        unzipped_ratio: count('Most that a part of a workbook may grow by when unpacked.', 100),
+        atomic_rows: count('Most rows of an atomic job.', 200000),
+        running_jobs: count('Jobs that run at once.', 2),
+        queued_jobs: count('Jobs that may wait.', 100),
+        error_rows: count('Errors kept of a job.', 10000),
+        diff_rows: count('Objects kept of a diff, for each action.', 50000),
+        run_time_s: count('Longest run, in seconds.', 14400),
+        result_days: count('Days errors and diffs are kept.', 90),
+        approval_days: count('Days a job waits for approval.', 7),
+        used: {
+          type: 'object',
+          description: 'What the organization has under way.',
+          properties: {
+            running_jobs: count('Jobs at work.', 1),
+            queued_jobs: count('Jobs that wait for a worker.', 0),
+            waiting_jobs: count('Jobs that wait for a person.', 0),
+          },
+        },
+      },
+      required: ['object', 'file_bytes', 'rows', 'running_jobs', 'queued_jobs', 'used'],
+    },
+  },
+)

@@ -1,0 +1,269 @@
+/**
+ * Takes back what a job wrote. Nothing is deleted from the record: its claims are retracted by claims of the undo, what
+ * the source had said before holds again, and objects that the job made are deleted as a person would delete them.
+ */
+import type { Change } from '../kit/door.ts'
+import { bulkStatement } from '../kit/bulk-door.ts'
+import { assertionsOf, foldedRow } from '../kit/history.ts'
+import type { Known } from '../kit/history.ts'
+import { publicId } from '../kit/ids.ts'
+import type { Resource, Row } from '../kit/resource.ts'
+import { usesOf } from '../kit/store.ts'
+import { PRESENT } from '../kit/timeline.ts'
+import type { Claim } from '../kit/timeline.ts'
+import type { Tx } from '../kit/types.ts'
+import { externalIds } from '../kit/write.ts'
+import { findJob, finishJob, saveChunk, saveProgress, saveUndone } from './job-queries.ts'
+import { withCounts } from './jobs.ts'
+import type { Job, JobCounts, JobState } from './jobs.ts'
+import { passDoor, updateOf } from './load.ts'
+import { isConflict } from './pass.ts'
+import { stateAt } from './plan.ts'
+import { lockRows, presentRows } from './record-queries.ts'
+import type { Present } from './record-queries.ts'
+import { goOn, GuardTripped } from './running.ts'
+import type { Running } from './running.ts'
+import { claimsWithout } from './undo-claims.ts'
+import * as queries from './undo-queries.ts'
+
+const TRIES = 10
+
+/** Examples of objects that stand in the way. */
+const EXAMPLES = 20
+
+/** What one transaction of the job comes to when it is taken back. */
+interface Undone {
+  resource: Resource
+  updates: Change[]
+  deletes: Change[]
+  records: { id: number; gone: boolean }[]
+  /** When the latest of the objects was last written, epoch milliseconds. */
+  latest: number
+}
+
+/**
+ * @throws GuardTripped when a later job stands on this one, when others need what it made, and, until somebody approves,
+ *   when others have written to what it made.
+ */
+export async function undoJob(running: Running): Promise<void> {
+  const { store, job, session, lease_id, done } = running
+  const undone = await findJob(store.db, job.org_id, job.parent_id as number)
+  if (!undone) throw new GuardTripped('job_missing', 'The job to undo is not there.', {})
+  const transactions = await queries.transactionsOf(store.db, undone)
+  running.counts.rows_total = transactions.length
+  if (done.size === 0) await requireAlone(running, undone, transactions)
+  for (const [no, tx_id] of transactions.entries()) {
+    const before = done.get(no)
+    if (before) running.counts = withCounts(running.counts, before)
+    else await takeBack(running, undone, tx_id, no)
+  }
+  await session.transaction(job.org_id, async (tx) => {
+    await queries.dropRun(tx, undone)
+    await saveUndone(tx, job)
+    await finishJob(tx, job, lease_id, 'completed', running.counts, null)
+  })
+}
+
+/** Everything that stands in the way is found before anything is written. */
+async function requireAlone(
+  { store, job }: Running,
+  undone: Job,
+  transactions: readonly number[],
+): Promise<void> {
+  const later = await queries.laterJob(store.db, undone)
+  if (later !== null)
+    throw new GuardTripped('later_job', `job_${later} loaded the stream later: undo it first`, {
+      job_id: publicId('job', later),
+    })
+  const first = transactions.at(-1) ?? 0
+  const needed: number[] = []
+  const edited: number[] = []
+  for (const tx_id of transactions) {
+    const ids = await queries.objectsIn(store.db, job.org_id, tx_id)
+    for (const resource of typesOf(undone, store.registry)) {
+      const present = await presentRows(store.db, job.org_id, resource.name, ids)
+      const own = [...present].flatMap(([id, { deleted }]) => (deleted ? [] : [id]))
+      if (own.length === 0) continue
+      const uses = usesOf(store, resource)
+      needed.push(...(await queries.neededByOthers(store.db, undone, first, own, uses)))
+      if (!job.approved) edited.push(...(await queries.editedSince(store.db, undone, first, own)))
+    }
+    if (needed.length >= EXAMPLES) break
+  }
+  if (needed.length > 0) throw inTheWay('objects_in_use', 'other objects refer to', needed, false)
+  if (edited.length > 0)
+    throw inTheWay('objects_edited', 'others have written since to', edited, true)
+}
+
+function inTheWay(
+  code: string,
+  what: string,
+  ids: readonly number[],
+  review: boolean,
+): GuardTripped {
+  const message = `${what} ${ids.length} objects that the job made and that would be deleted`
+  return new GuardTripped(code, message, { objects: ids.slice(0, EXAMPLES) }, review)
+}
+
+/** The job's own type, and those of objects it may have made in place of missing ones. */
+function typesOf({ adapter }: Job, registry: Running['store']['registry']): Resource[] {
+  const [stream] = adapter.streams
+  const names = [stream?.type, ...Object.values(stream?.resolve ?? {}).map(({ type }) => type)]
+  return [...new Set(names)].flatMap((name) => registry.get(name ?? '') ?? [])
+}
+
+/** Takes back one transaction of the job, in one transaction. */
+async function takeBack(running: Running, undone: Job, tx_id: number, no: number): Promise<void> {
+  const { store, job, session } = running
+  const ids = await queries.objectsIn(store.db, job.org_id, tx_id)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      let part: Partial<JobCounts> = {}
+      const state = await session.transaction(job.org_id, async (tx): Promise<JobState> => {
+        const { lease_id } = running
+        const state = await saveProgress(tx, job, lease_id, 'undoing', running.counts)
+        part = await takeBackOnce(running, undone, ids, tx)
+        await saveChunk(tx, job, no, part)
+        return state
+      })
+      running.counts = withCounts(running.counts, part)
+      goOn(running, state)
+      return
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      if (attempt < TRIES) continue
+      const message = 'An external id that the job took from an object belongs to another one now.'
+      throw new GuardTripped('external_id_taken', message, {})
+    }
+  }
+}
+
+async function takeBackOnce(
+  running: Running,
+  undone: Job,
+  ids: readonly number[],
+  tx: Tx,
+): Promise<Partial<JobCounts>> {
+  const { store, job, load } = running
+  const counts = { rows_read: 1, changed: 0, ended: 0, facts: 0 }
+  for (const resource of typesOf(undone, store.registry)) {
+    await lockRows(tx, job.org_id, resource.name, ids)
+    const found = await plan(running, undone, resource, ids)
+    const gone = found.deletes.map(({ id }) => id)
+    if (await queries.someNeeded(tx, job.org_id, gone, usesOf(store, resource)))
+      throw inTheWay('objects_in_use', 'other objects refer to some of', gone, false)
+    for (const changes of [found.updates, found.deletes]) await write(running, tx, found, changes)
+    await queries.forgetRecords(tx, job.org_id, load.source_id, gone)
+    await queries.resetRecords(tx, job.org_id, load.source_id, found.records)
+    counts.changed += found.updates.length
+    counts.ended += gone.length
+    for (const { claims } of [...found.updates, ...found.deletes])
+      for (const { attrs, retracts } of claims)
+        counts.facts += Object.keys(attrs).length + (retracts?.length ?? 0)
+  }
+  await queries.restoreBlanks(tx, undone, ids)
+  return counts
+}
+
+async function plan(
+  running: Running,
+  undone: Job,
+  resource: Resource,
+  ids: readonly number[],
+): Promise<Undone> {
+  const { store, job } = running
+  const [rows, assertions] = await Promise.all([
+    presentRows(store.db, job.org_id, resource.name, ids),
+    assertionsOf(store.db, job.org_id, ids),
+  ])
+  const found: Undone = { resource, updates: [], deletes: [], records: [], latest: 0 }
+  for (const [id, present] of rows) {
+    const known = assertions.get(id) ?? []
+    // Of an object in several transactions all was taken back with the first.
+    if (present.deleted || known.some(({ job_id }) => job_id === job.id)) continue
+    const first = known.reduce((a, b) => (a.tx_id <= b.tx_id ? a : b))
+    const before = JSON.parse(present.body) as Row
+    found.latest = Math.max(found.latest, Date.parse(before['updated_at'] as string))
+    if (first.job_id === undone.id) found.deletes.push(deletion(id, present, before, known, undone))
+    else restore(running, found, { id, present, before, known, undone })
+  }
+  return found
+}
+
+/** The object was never there: from the first day on that the job spoke of it. */
+function deletion(
+  id: number,
+  present: Present,
+  before: Row,
+  known: readonly Known[],
+  undone: Job,
+): Change {
+  const own = known.filter(({ job_id }) => job_id === undone.id)
+  const valid_from = Math.min(...own.map((claim) => claim.valid_from))
+  const claim: Claim = { valid_from, valid_to: null, attrs: { _deleted: true }, retracts: null }
+  const after = { ...before, version: present.version + 1, deleted_at: '' }
+  const change = updateOf(id, present, before, after, [claim])
+  return {
+    ...change,
+    operation: 'deleted',
+    external: { add: [], remove: externalIds(before) },
+  }
+}
+
+function restore(
+  { load }: Running,
+  found: Undone,
+  object: { id: number; present: Present; before: Row; known: readonly Known[]; undone: Job },
+): void {
+  const { id, present, before, known, undone } = object
+  const own = known.filter(({ source_id }) => source_id === load.source_id)
+  const claims = claimsWithout(own, ({ job_id }) => job_id === undone.id)
+  const planned = claims.map((claim, i) => ({
+    ...claim,
+    source_id: load.source_id,
+    tx_id: Number.MAX_SAFE_INTEGER - claims.length + i,
+    confidence: 1_000,
+  }))
+  const all = [...known, ...planned]
+  const { row: after, folded } = foldedRow(found.resource, before, all, load.sources, Date.now())
+  after['version'] = present.version + 1
+  after['archived_at'] = folded.present ? null : archivedAt(before, known, undone)
+  found.updates.push(updateOf(id, present, before, after, claims))
+  const history = {
+    claims: [...own, ...planned].sort((a, b) => a.valid_from - b.valid_from || a.tx_id - b.tx_id),
+    blanks: [],
+  }
+  found.records.push({ id, gone: !stateAt(history, Number.MAX_SAFE_INTEGER).present })
+}
+
+/** When the object had ended before the job brought it back. */
+function archivedAt(before: Row, known: readonly Known[], undone: Job): unknown {
+  if (before['archived_at'] !== null) return before['archived_at']
+  const ends = known.filter(({ attrs, job_id }) => attrs[PRESENT] === false && job_id !== undone.id)
+  const last = Math.max(...ends.map(({ recorded_at }) => recorded_at))
+  return new Date(Number.isFinite(last) ? last : Date.now()).toISOString()
+}
+
+async function write(
+  { load }: Running,
+  tx: Tx,
+  { resource, latest }: Undone,
+  changes: readonly Change[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const at = new Date(Math.max(Date.now(), latest))
+  for (const { after, operation } of changes) {
+    after['updated_at'] = at.toISOString()
+    if (operation === 'deleted') after['deleted_at'] = at.toISOString()
+  }
+  const { org_id, actor, source_id, job_id } = load
+  const statement = bulkStatement(resource, changes, {
+    org_id,
+    actor,
+    source_id,
+    at,
+    job_id,
+    bulk: true,
+  })
+  await passDoor(tx, { statement, count: changes.length })
+}
