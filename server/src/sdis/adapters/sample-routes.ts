@@ -8,14 +8,14 @@ import { pathId } from '../../kit/ids.ts'
 import type { Row } from '../../kit/resource.ts'
 import { validate } from '../../kit/validate.ts'
 import { readAdapter } from '../adapter.ts'
-import { importSpool, jobFileKey } from '../service.ts'
+import { jobFileKey } from '../service.ts'
 import { inferAdapter, previewAdapter } from './sample-docs.ts'
 import { infer } from './inference.ts'
 import type { Known } from './inference.ts'
 import { PREVIEW_ROWS, previewOf } from './preview.ts'
 import { notePreview } from './queries.ts'
 import { inferBodies, previewBodies } from './sample-schemas.ts'
-import { spooled } from './samples.ts'
+import { sampleSpool, spooled } from './samples.ts'
 import type { SampleFile } from './samples.ts'
 import { getAdapter, getVersion } from './service.ts'
 
@@ -90,7 +90,7 @@ async function withSample(
     return await run(file, fields).finally(drop)
   }
   const [id] = (await app.db.ids(1)) as [number]
-  const [key, spool] = [jobFileKey(org_id, id), importSpool(data_dir)]
+  const [key, spool] = [jobFileKey(org_id, id), sampleSpool(data_dir)]
   const max = app.config.GRID_IMPORT_MAX_MB * MEGABYTE
   const parts = request.parts() as AsyncIterable<FormPart>
   const form = await receiveFrom(request.raw, parts, spool, key, max)
