@@ -24,6 +24,7 @@ import {
   loadFactor,
   measurementStandard,
   PROPERTY_TYPES,
+  SQM_PER_SQFT,
 } from '../kit/vocabulary.ts'
 
 const certificationFields = {
@@ -150,6 +151,23 @@ const fields = {
     min: 0,
     max: 100,
   }),
+  site_energy_use: number('The energy used at the building in a year, in kBtu.', {
+    example: 7_226_362.5,
+    min: 0,
+  }),
+  electricity_use: number('The electricity used in a year, in kWh.', {
+    example: 1_156_514.25,
+    min: 0,
+  }),
+  natural_gas_use: number('The natural gas used in a year, in therms.', {
+    example: 12_764.53,
+    min: 0,
+  }),
+  steam_use: number('The district steam used in a year, in kBtu.', { example: 2_003_882, min: 0 }),
+  ghg_emissions: number(
+    'The greenhouse gas emissions in a year, in metric tons of CO2 equivalent.',
+    { example: 249.98, min: 0 },
+  ),
   site_eui: number('The energy used at the building in a year, in kBtu per square foot.', {
     example: 52.9,
     min: 0,
@@ -198,15 +216,13 @@ function checkBuilding(row: BuildingRow): Issue[] {
   ]
 }
 
-const SQFT_PER_SQM = 1 / 0.09290304
-
 function deriveBuilding(row: BuildingRow): Partial<BuildingRow> {
   return { load_factor: loadFactor(row), parking_ratio: parkingRatio(row) }
 }
 
 function parkingRatio(row: BuildingRow): number | null {
   if (typeof row.parking_spaces !== 'number' || !row.rentable_area || !row.area_unit) return null
-  const sqft = row.rentable_area * (row.area_unit === 'sqm' ? SQFT_PER_SQM : 1)
+  const sqft = row.rentable_area / (row.area_unit === 'sqm' ? SQM_PER_SQFT : 1)
   return Math.round((row.parking_spaces / sqft) * 1e5) / 100
 }
 

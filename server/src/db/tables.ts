@@ -34,6 +34,7 @@ export const ORG_TABLES = [
   'usage_meter',
   'job_chunk',
   'job_error',
+  'pending_reference',
   'agenda',
   'agenda_scan',
   'app_installation',

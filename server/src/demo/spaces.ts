@@ -1,4 +1,5 @@
 /** Floors divided into suites whose sizes have the distribution of their segment; every floor comes out exactly full. */
+import { SQM_PER_SQFT } from '../kit/vocabulary.ts'
 import { round, sum } from './figures.ts'
 import { leasable } from './floors.ts'
 import type { BuildingPlan, FloorPlan, SpacePlan } from './model.ts'
@@ -7,8 +8,6 @@ import type { Random } from './random.ts'
 import { SEGMENTS } from './segments.ts'
 import type { SegmentTable } from './segments.ts'
 import { CLIFF_SITE } from './sites.ts'
-
-export const SQM_PER_SQFT = 0.09290304
 
 /** A tenant with this area moves out next year, unless it uses its option. */
 const CLIFF_AREA = 140_000

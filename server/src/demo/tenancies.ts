@@ -1,4 +1,5 @@
 /** Which spaces are let today, for how long and at what rent: leases without their tenants. */
+import { SQM_PER_SQFT } from '../kit/vocabulary.ts'
 import { addDays, addMonths, daysBetween, firstOfMonth, monthEnd } from './calendar.ts'
 import { sum } from './figures.ts'
 import { areaOf, lastTerm } from './model.ts'
@@ -8,7 +9,6 @@ import { agreed, anchorGrowth, drawGrowth, rentScale, rentStart, startRate } fro
 import { EXPIRATIONS_PCT, SEGMENTS } from './segments.ts'
 import type { SegmentTable } from './segments.ts'
 import { CLIFF_SITE } from './sites.ts'
-import { SQM_PER_SQFT } from './spaces.ts'
 
 /** Shares of the leases that run on after their end. */
 const MONTH_TO_MONTH = 0.04

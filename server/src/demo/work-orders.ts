@@ -1,4 +1,5 @@
 /** Eighteen months of work orders: what was reported when and where, how it went, and one chiller that keeps failing. */
+import { SQM_PER_SQFT } from '../kit/vocabulary.ts'
 import type { Row } from '../kit/resource.ts'
 import { addMonths, instantOf } from './calendar.ts'
 import { VENDORS } from './counterparties.ts'
@@ -9,7 +10,6 @@ import type { BuildingPlan, Calendar, Draft, LeasePlan, SpacePlan } from './mode
 import type { Random } from './random.ts'
 import { SEGMENTS } from './segments.ts'
 import { CLIFF_SITE } from './sites.ts'
-import { SQM_PER_SQFT } from './spaces.ts'
 import { courseOf, DAY, HOUR, iso, MINUTE } from './work-order-course.ts'
 import type { Priority } from './work-order-course.ts'
 import { ALWAYS_URGENT, KINDS, PLANNED_PRIORITIES, REPORT_PRIORITIES } from './work-order-kinds.ts'

@@ -71,6 +71,9 @@ export function currency(
   return text(description, { example: 'USD', pattern: '^[A-Z]{3}$', max: 3, ...options })
 }
 
+/** Square metres of a square foot, exactly: the foot is 0.3048 m. */
+export const SQM_PER_SQFT = 0.09290304
+
 /** Unit of the area fields. */
 export function areaUnit(
   description: string,

@@ -13,6 +13,8 @@ export function soundParts(document: unknown, issues: readonly Issue[]): Part | 
   const { streams } = document
   return {
     locale: sound(document['locale'], 'locale', at),
+    lookups: sound(document['lookups'], 'lookups', at),
+    source: sound(document['source'], 'source', at),
     streams: (Array.isArray(streams) ? streams : []).map((stream: unknown, i) =>
       isPart(stream) ? soundStream(stream, `streams[${i}]`, at) : {},
     ),

@@ -1,13 +1,12 @@
 /** The schema of adapter documents; it is also their documentation in the OpenAPI document. */
 import type { JsonSchema } from '../kit/field.ts'
-
-const text = (description: string, example: string): JsonSchema => ({
-  type: 'string',
-  minLength: 1,
-  maxLength: 500,
-  description,
-  examples: [example],
-})
+import {
+  EXPRESSION_CHARS,
+  FILE_DEFINITIONS,
+  FILE_PARTS,
+  schemaExpression,
+  schemaText,
+} from './adapter-file-schema.ts'
 
 const entrySchema: JsonSchema = {
   description: 'Where a value comes from: an expression, or an object that says more.',
@@ -15,14 +14,16 @@ const entrySchema: JsonSchema = {
     {
       type: 'string',
       minLength: 1,
-      maxLength: 500,
-      description: 'An expression: row.Column, row["Column"], texts in quotes, joined by +.',
+      maxLength: EXPRESSION_CHARS,
+      description:
+        'An expression: row.Column, row["Column"], texts in quotes, joined by +; or more of CEL.',
     },
     {
       type: 'object',
       additionalProperties: false,
       properties: {
-        from: text('Expression that gives the value.', 'row["Lease Number"]'),
+        from: schemaExpression('Expression that gives the value.', 'row["Lease Number"]'),
+        expr: schemaExpression('Another word for `from`.', 'money(row.MonthlyRent) * 12'),
         value: { description: 'A fixed value instead of one from the row.' },
         type: {
           type: 'string',
@@ -62,8 +63,15 @@ const entrySchema: JsonSchema = {
         },
         on_error: {
           type: 'string',
-          enum: ['quarantine_row', 'quarantine_cell'],
-          description: 'What a value that cannot be read takes with it.',
+          enum: ['quarantine_row', 'quarantine_cell', 'null_with_issue'],
+          description:
+            'What a value that cannot be read does: the row is left out, the cell is, or it is stated empty.',
+        },
+        currency: {
+          type: 'string',
+          pattern: '^[A-Z]{3}$',
+          description: 'Currency of an amount, and so of the object.',
+          examples: ['EUR'],
         },
         rows: {
           type: 'string',
@@ -85,13 +93,55 @@ const entrySchema: JsonSchema = {
   ],
 }
 
+const checkSchema: JsonSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['id'],
+  description: 'Of a record: `expr`. Of the file: `aggregate` and what to `compare` it with.',
+  properties: {
+    id: {
+      type: 'string',
+      pattern: '^[a-z0-9][a-z0-9_-]{0,79}$',
+      description: 'Name of the check; issues carry it.',
+      examples: ['rent-roll-total'],
+    },
+    expr: schemaExpression(
+      'True of every good record; over its fields, row and meta.',
+      'expiration_date > commencement_date',
+    ),
+    aggregate: schemaExpression(
+      'sum, count, min, max or avg over the rows of the file, of an expression as in `expr`.',
+      'sum(number(row.Rent))',
+    ),
+    compare: {
+      anyOf: [
+        { type: 'number', description: 'The number it must be.', examples: [125_000] },
+        schemaExpression('Expression over meta and totals.', 'number(totals.Rent)'),
+      ],
+      description: 'What the aggregate must be.',
+    },
+    tolerance_pct: {
+      type: 'number',
+      minimum: 0,
+      maximum: 100,
+      description: 'How far from it the aggregate may be, in percent of it.',
+      examples: [0.5],
+    },
+    level: {
+      type: 'string',
+      enum: ['error', 'warn'],
+      description: 'error: the record, or the file, is refused. warn: it is listed.',
+    },
+  },
+}
+
 /** JSON Schema of the document; part of the OpenAPI document. */
 export const ADAPTER_SCHEMA: JsonSchema = {
   type: 'object',
   additionalProperties: false,
   description: 'How the rows of a file become claims on objects.',
   required: ['adapter', 'source', 'streams'],
-  $defs: { entry: entrySchema },
+  $defs: { entry: entrySchema, ...FILE_DEFINITIONS },
   properties: {
     adapter: {
       type: 'string',
@@ -106,110 +156,40 @@ export const ADAPTER_SCHEMA: JsonSchema = {
       examples: [1],
     },
     description: { type: 'string', maxLength: 2000, description: 'What it is for.' },
-    source: {
-      type: 'object',
-      description: 'Where the data comes from and what kind of file it is.',
-      additionalProperties: false,
-      required: ['name', 'kind'],
-      properties: {
-        name: text('Where the data comes from; claims carry it.', 'GSA IOLP'),
-        kind: { type: 'string', enum: ['xlsx', 'csv'], description: 'Kind of file.' },
-        sheet: text(
-          'Name of the sheet, * stands for anything; the first visible one when left out.',
-          'Rent Roll*',
-        ),
-        header: {
+    ...FILE_PARTS,
+    mode: {
+      description:
+        'full_snapshot: the file lists everything, what it lacks has ended. upsert: it lists some. append: known ' +
+        'records stay as they are. An object with delete_marker: an upsert whose marked rows end their object.',
+      anyOf: [
+        {
+          type: 'string',
+          enum: ['full_snapshot', 'upsert', 'append'],
+          description: 'What the file lists.',
+          examples: ['full_snapshot'],
+        },
+        {
           type: 'object',
-          description: 'How to find the row with the names of the columns.',
           additionalProperties: false,
+          required: ['delete_marker'],
+          description: 'An upsert in which rows can also end their object.',
           properties: {
-            find: {
-              type: 'array',
-              items: { type: 'string' },
-              minItems: 1,
-              maxItems: 100,
-              description: 'Columns by which the header row is known.',
-            },
-            max_scan: {
-              type: 'integer',
-              minimum: 1,
-              maximum: 1000,
-              description: 'Rows to look through for it.',
-            },
+            delete_marker: schemaExpression('True of rows that end theirs.', "row.Status == 'DEL'"),
           },
         },
-        delimiter: {
-          type: 'string',
-          enum: [',', ';', '\t', '|'],
-          description: 'Separator of a CSV file; found out when left out.',
-        },
-        encoding: {
-          type: 'string',
-          enum: ['utf-8', 'windows-1252'],
-          description: 'Encoding of a CSV file.',
-        },
-        rank: {
-          type: 'integer',
-          minimum: 1,
-          maximum: 100,
-          description:
-            'Lower wins when sources disagree; 50 is equal to the API, 10 a system of record.',
-          examples: [50],
-        },
-      },
+      ],
     },
-    locale: {
+    lookups: {
       type: 'object',
-      description: 'How the file writes numbers, dates and blanks.',
-      additionalProperties: false,
-      properties: {
-        decimal: { type: 'string', enum: ['.', ','], description: 'Decimal sign.' },
-        thousands: {
-          type: 'string',
-          enum: [',', '.', ' ', "'", ''],
-          description: 'Thousands separator.',
-        },
-        date: {
-          type: 'array',
-          items: { type: 'string' },
-          minItems: 1,
-          maxItems: 10,
-          description:
-            'Date patterns tried in order: yyyy, MM, M, dd, d and separators, or excel-serial.',
-        },
-        timezone: {
-          type: 'string',
-          description: "Time zone of the dates; the organization's when left out.",
-          examples: ['America/New_York'],
-        },
-        nulls: {
-          type: 'array',
-          items: { type: 'string' },
-          maxItems: 50,
-          description: 'Texts that mean blank.',
-          examples: [['', 'NA', 'n/a']],
-        },
+      maxProperties: 50,
+      description: 'Tables of words by name, for the function lookup.',
+      additionalProperties: {
+        type: 'object',
+        maxProperties: 5_000,
+        additionalProperties: { type: ['string', 'number', 'boolean'] },
+        description: 'What each word means.',
       },
-    },
-    effective: {
-      type: 'object',
-      description: 'When the file was true.',
-      additionalProperties: false,
-      properties: {
-        date: {
-          type: 'string',
-          format: 'date',
-          description:
-            'Day on which the file was true, when the job names none; else the day the job starts.',
-          examples: ['2025-05-23'],
-        },
-      },
-    },
-    mode: {
-      type: 'string',
-      enum: ['full_snapshot', 'upsert'],
-      description:
-        'full_snapshot: the file lists everything, what it lacks has ended. upsert: it lists some.',
+      examples: [{ uses: { Hotel: 'hospitality' } }],
     },
     guards: {
       type: 'object',
@@ -263,7 +243,10 @@ export const ADAPTER_SCHEMA: JsonSchema = {
             examples: ['leases'],
           },
           type: { type: 'string', description: 'Type of the objects.', examples: ['lease'] },
-          key: text('Expression that identifies the object in the source.', 'row["Lease Number"]'),
+          key: schemaExpression(
+            'Expression that identifies the object in the source.',
+            'row["Lease Number"]',
+          ),
           group: { type: 'boolean', description: 'Rows with the same key are one object.' },
           map: {
             type: 'object',
@@ -278,7 +261,7 @@ export const ADAPTER_SCHEMA: JsonSchema = {
             additionalProperties: {
               type: 'object',
               additionalProperties: false,
-              required: ['type', 'stream', 'value'],
+              required: ['type', 'value'],
               properties: {
                 type: {
                   type: 'string',
@@ -290,11 +273,37 @@ export const ADAPTER_SCHEMA: JsonSchema = {
                   description: 'Stream of the same source it came from.',
                   examples: ['buildings'],
                 },
-                value: text('Expression that gives its key.', 'row["Location Code"]'),
+                by: {
+                  description: 'Fields that tell which object it is, instead of a stream.',
+                  anyOf: [
+                    schemaText('The field.', 'code'),
+                    {
+                      type: 'array',
+                      items: schemaText('A field.', 'tax_id'),
+                      minItems: 1,
+                      maxItems: 5,
+                      description: 'The fields, tried in order.',
+                    },
+                  ],
+                },
+                value: {
+                  description: 'Expression that gives its key, or one for each field of `by`.',
+                  anyOf: [
+                    schemaExpression('The expression.', 'row["Location Code"]'),
+                    {
+                      type: 'array',
+                      items: schemaExpression('An expression.', 'row.Tenant'),
+                      minItems: 1,
+                      maxItems: 5,
+                      description: 'The expressions, in the order of `by`.',
+                    },
+                  ],
+                },
                 missing: {
                   type: 'string',
-                  enum: ['error', 'blank', 'create_stub'],
-                  description: 'When there is no such object.',
+                  enum: ['error', 'blank', 'create_stub', 'pending'],
+                  description:
+                    'When there is no such object. pending: the field is filled once the object arrives.',
                 },
                 stub: {
                   type: 'object',
@@ -303,6 +312,12 @@ export const ADAPTER_SCHEMA: JsonSchema = {
                 },
               },
             },
+          },
+          checks: {
+            type: 'array',
+            maxItems: 50,
+            description: 'What must hold of each record, or of the file as a whole.',
+            items: checkSchema,
           },
         },
       },

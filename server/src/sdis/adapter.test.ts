@@ -5,7 +5,6 @@ import { registry } from '../resources.ts'
 import { fixedReferences } from './adapter-checks.ts'
 import { adapterHash, readAdapter } from './adapter.ts'
 import type { Stream } from './adapter.ts'
-import { compileExpression, parseExpression } from './expression.ts'
 
 type Part = Record<string, unknown>
 
@@ -304,49 +303,5 @@ streams:
     expect(fixedReferences(stream, registry)).toEqual([
       { field: 'adapter.streams[0].map.property_id.value', target: 'property', id: 'prop_7' },
     ])
-  })
-})
-
-describe('an expression', () => {
-  const columns = ['State', 'Lease Number', "It's", 'n']
-  const cells = ['CA', 'L-1', 'odd', 5]
-  const value = (source: string): unknown =>
-    compileExpression(source, (column) => columns.indexOf(column)).evaluate(cells)
-
-  test.each([
-    ['row.State', 'CA'],
-    ['row["Lease Number"]', 'L-1'],
-    [`row['It\\'s']`, 'odd'],
-    ['row.n', 5],
-    [`'US-' + row.State`, 'US-CA'],
-    [`  row.State+"-"+row.n `, 'CA-5'],
-    [`'fixed'`, 'fixed'],
-    [`"a \\"b\\""`, 'a "b"'],
-    ['row.Missing', null],
-    [`'x' + row.Missing`, null],
-    [`row.State + row.Missing`, 'CA'],
-  ])('%s', (source, expected) => {
-    expect(value(source)).toBe(expected)
-  })
-
-  test.each([
-    '',
-    'State',
-    'row',
-    'row.State +',
-    '+ row.State',
-    'row.State row.n',
-    'row[Lease]',
-    `'open`,
-    'row.State.length',
-    'row.constructor()',
-    '1 + 1',
-  ])('%s is none, and the message shows where it stops', (source) => {
-    expect(() => parseExpression(source)).toThrow(/cannot read '.*' in /)
-  })
-
-  test('says which columns it reads', () => {
-    const { columns } = compileExpression(`'a' + row.X + row["Y Z"]`, () => undefined)
-    expect(columns).toEqual(['X', 'Y Z'])
   })
 })

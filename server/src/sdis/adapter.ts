@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 import { parse } from 'yaml'
 import { ApiError, invalid } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
+import type { Fields } from '../kit/field.ts'
 import type { Registry } from '../kit/query.ts'
 import { validate } from '../kit/validate.ts'
-import { adapterIssues } from './adapter-checks.ts'
+import { adapterIssues, usedExt } from './adapter-checks.ts'
 import { soundParts } from './adapter-parts.ts'
 import { ADAPTER_SCHEMA } from './adapter-schema.ts'
 
@@ -21,7 +22,9 @@ export type ValueType =
 
 /** How one attribute is read from a row. */
 export interface Entry {
+  /** An expression; `expr` is another word for it. */
   from?: string
+  expr?: string
   /** A fixed value; part of the claim like any other. */
   value?: unknown
   type?: ValueType
@@ -35,7 +38,13 @@ export interface Entry {
   scale?: 'fraction'
   /** For words without an option: `error`, `blank`, or `keep` the word. */
   else?: 'error' | 'blank' | 'keep'
-  on_error?: 'quarantine_row' | 'quarantine_cell'
+  /** Of an amount: the currency of the object, unless it is mapped itself. */
+  currency?: string
+  /**
+   * What a value that cannot be read does: the row is left out, the cell alone is, or the value is stated as empty; each
+   * is listed.
+   */
+  on_error?: 'quarantine_row' | 'quarantine_cell' | 'null_with_issue'
   /** For grouped rows: the first row's value, or only a value on which all rows agree. */
   rows?: 'first' | 'same'
   object?: Record<string, Entry | string>
@@ -43,14 +52,31 @@ export interface Entry {
   list?: Record<string, Entry | string>
 }
 
-/** How the id of a related object is found. */
+/** How the id of a related object is found: by its key in a stream of the same source, or by what its fields say. */
 export interface Resolve {
   type: string
   /** Stream of the same source whose records are looked up by key. */
-  stream: string
-  value: string
-  missing: 'error' | 'blank' | 'create_stub'
+  stream: string | null
+  /** Fields of the related object that tell which one it is, tried in order. */
+  by: string[] | null
+  /** Expression of the key, or one for each field of `by`. */
+  value: string | string[]
+  missing: 'error' | 'blank' | 'create_stub' | 'pending'
   stub?: Record<string, Entry | string>
+}
+
+/** What must hold of each record, or of the file as a whole. */
+export interface Check {
+  id: string
+  /** Of a record: an expression over its fields and the row. */
+  expr?: string
+  /** Of the file: `sum(...)`, `count()`, `min(...)`, `max(...)` or `avg(...)` over its rows. */
+  aggregate?: string
+  /** What the aggregate must be: a number, or an expression over `meta` and `totals`. */
+  compare?: string | number
+  /** How far from it the aggregate may be, in percent of it. */
+  tolerance_pct: number
+  level: 'error' | 'warn'
 }
 
 export interface Stream {
@@ -61,7 +87,13 @@ export interface Stream {
   group: boolean
   map: Record<string, Entry | string>
   resolve: Record<string, Resolve>
+  checks: Check[]
+  /** The fields behind the entries `ext.<field>`, as they were when the document was read. */
+  ext: Fields
 }
+
+/** Where a value above the header stands: a cell such as B2, or the one to the right of a text. */
+export type NamedCell = string | { right_of: string }
 
 export interface Adapter {
   /** Digits of the id, where the service keeps the adapter. */
@@ -71,11 +103,21 @@ export interface Adapter {
   description: string | null
   source: {
     name: string
-    kind: 'xlsx' | 'csv'
+    kind: 'xlsx' | 'csv' | 'json' | 'ndjson' | 'pdf'
     sheet?: string
     header?: { find?: string[]; max_scan?: number }
     delimiter?: string
     encoding?: 'utf-8' | 'windows-1252'
+    /** Where the list of records stands in a JSON document. */
+    path?: string
+    /** Columns whose blank cells mean the value above them. */
+    fill_down?: string[]
+    /** Whether merged cells all have the value of the first one. */
+    merged?: 'fill'
+    /** Rows that are none: totals, page footers. The last of them is the totals row of checks. */
+    skip_rows_where?: string
+    /** Values above the header, which expressions read as `meta.<name>`. */
+    cells?: Record<string, NamedCell>
     rank: number
   }
   locale: {
@@ -86,8 +128,13 @@ export interface Adapter {
     nulls: string[]
   }
   /** Valid time of the claims when the job names none; null is the day the job starts. */
-  effective: { date: string | null }
-  mode: 'full_snapshot' | 'upsert'
+  effective: { date: string | null; from: string | null; default: 'job_start' | 'error' }
+  /** `append`: known records stay as they are. `delete_marker`: an upsert in which rows can also end their object. */
+  mode: 'full_snapshot' | 'upsert' | 'append' | 'delete_marker'
+  /** Expression that is true of the rows that end their object. */
+  delete_marker: string | null
+  /** Tables of words by name, for the function `lookup`. */
+  lookups: Record<string, Record<string, string | number | boolean>>
   guards: {
     max_retract_pct: number
     max_error_pct: number
@@ -98,8 +145,18 @@ export interface Adapter {
   streams: Stream[]
 }
 
-/** @throws 422 naming every failing part of the document. */
-export function readAdapter(source: string, registry: Registry): Adapter {
+/** Fields that an organization has added, by the name of the type; entries name them `ext.<field>`. */
+export type ExtFields = ReadonlyMap<string, Fields>
+
+/**
+ * @param ext fields that entries may fill beside those of the types.
+ * @throws 422 naming every failing part of the document.
+ */
+export function readAdapter(
+  source: string,
+  registry: Registry,
+  ext: ExtFields = new Map(),
+): Adapter {
   if (source.length > 200_000)
     throw new ApiError('payload_too_large', 'An adapter document has at most 200,000 characters.')
   let document: unknown
@@ -117,12 +174,13 @@ export function readAdapter(source: string, registry: Registry): Adapter {
   const issues = validate(ADAPTER_SCHEMA, document)
   if (issues.length > 0) {
     const parts = soundParts(document, issues) as Partial<Adapter> | null
-    const deeper = parts ? adapterIssues(complete(parts), registry) : []
+    const deeper = parts ? adapterIssues(complete(parts), registry, ext) : []
     throw invalid([...issues.map((issue) => inAdapter(issue)), ...deeper])
   }
   const adapter = complete(document as Partial<Adapter>)
-  const found = adapterIssues(adapter, registry)
+  const found = adapterIssues(adapter, registry, ext)
   if (found.length > 0) throw invalid(found)
+  for (const stream of adapter.streams) stream.ext = usedExt(stream, ext)
   return adapter
 }
 
@@ -135,12 +193,18 @@ function inAdapter(issue: Issue): Issue {
   return { ...issue, field: issue.field ? `adapter.${issue.field}` : 'adapter' }
 }
 
+/** Tables read off pages are believed last. */
+const RANKS: Partial<Record<Adapter['source']['kind'], number>> = { pdf: 90 }
+
 function complete(given: Partial<Adapter>): Adapter {
   return {
     adapter: given.adapter as string,
     version: given.version ?? 1,
     description: given.description ?? null,
-    source: { ...(given.source as Adapter['source']), rank: given.source?.rank ?? 50 },
+    source: {
+      ...(given.source as Adapter['source']),
+      rank: given.source?.rank ?? RANKS[given.source?.kind ?? 'csv'] ?? 50,
+    },
     locale: {
       decimal: '.',
       thousands: ',',
@@ -149,8 +213,9 @@ function complete(given: Partial<Adapter>): Adapter {
       nulls: [''],
       ...given.locale,
     },
-    effective: { date: given.effective?.date ?? null },
-    mode: given.mode ?? 'upsert',
+    effective: { date: null, from: null, default: 'job_start', ...given.effective },
+    ...modeOf(given.mode),
+    lookups: given.lookups ?? {},
     guards: {
       max_retract_pct: 10,
       max_error_pct: 2,
@@ -163,16 +228,41 @@ function complete(given: Partial<Adapter>): Adapter {
       ...stream,
       name: stream.name ?? stream.type,
       group: stream.group ?? false,
-      resolve: defaults(stream.resolve),
+      map: withCurrency(stream.map),
+      resolve: rules(stream.resolve),
+      checks: checks(stream.checks),
+      ext: {},
     })),
   }
 }
 
-function defaults(resolve: Record<string, Resolve> | undefined): Record<string, Resolve> {
+function modeOf(given: unknown): Pick<Adapter, 'mode' | 'delete_marker'> {
+  if (typeof given === 'object' && given !== null)
+    return { mode: 'delete_marker', ...(given as { delete_marker: string }) }
+  return { mode: (given as Adapter['mode'] | undefined) ?? 'upsert', delete_marker: null }
+}
+
+/** An amount that names its currency names that of the object. */
+function withCurrency(map: Stream['map'] | undefined): Stream['map'] {
+  const named = Object.values(map ?? {}).find(
+    (entry) => typeof entry === 'object' && entry.currency !== undefined,
+  ) as Entry | undefined
+  return named ? { currency: { value: named.currency }, ...map } : (map ?? {})
+}
+
+function rules(resolve: Record<string, Resolve> | undefined): Record<string, Resolve> {
   return Object.fromEntries(
-    Object.entries(resolve ?? {}).map(([field, rule]) => [
-      field,
-      { ...rule, missing: rule.missing ?? 'error' },
-    ]),
+    Object.entries(resolve ?? {}).map(([field, rule]) => {
+      const by = typeof rule.by === 'string' ? [rule.by] : (rule.by ?? null)
+      return [field, { ...rule, stream: rule.stream ?? null, by, missing: rule.missing ?? 'error' }]
+    }),
   )
+}
+
+function checks(given: Check[] | undefined): Check[] {
+  return (given ?? []).map((check) => ({
+    ...check,
+    tolerance_pct: check.tolerance_pct ?? 0,
+    level: check.level ?? 'error',
+  }))
 }

@@ -6,10 +6,9 @@ import type { Stream } from './adapter.ts'
 import { chunks, CHUNK_RECORDS, errorRow, survey } from './chunks.ts'
 import type { Chunk, Source } from './chunks.ts'
 import { hash64, hashCells, KeyCounts } from './keys.ts'
-import { compileMapping } from './mapping.ts'
 import type { Mapped } from './mapping.ts'
 import { fileFixture } from './readers/file-fixture.ts'
-import { openTable } from './readers/open.ts'
+import { openSource } from './source.ts'
 
 const files = fileFixture()
 afterAll(() => files.remove())
@@ -27,9 +26,8 @@ async function sourceOf(csv: string, stream: Part, more: Part = {}): Promise<Sou
     }),
     registry,
   )
-  const table = await openTable(files.write('table.csv', csv), adapter.source)
   const [first] = adapter.streams as [Stream]
-  return { table, mapping: compileMapping(adapter, first, registry, table.columns) }
+  return await openSource(files.write('table.csv', csv), adapter, first, registry)
 }
 
 async function read(csv: string, stream: Part): Promise<{ source: Source; found: Chunk[] }> {
@@ -219,12 +217,12 @@ describe('rows', () => {
     const [a] = await mapped('Key,Name,Area\nL,North,5\nL,South,6\nL,North,5\n', lease)
     expect(a?.record).toMatchObject({ row: 2, stated: { lease_number: 'L', rentable_area: 5 } })
     expect(a?.record?.stated).not.toHaveProperty('name')
-    expect(a?.record?.stated['premises']).toMatchObject([{ label: 'North' }, { label: 'South' }])
+    expect(a?.record?.stated?.['premises']).toMatchObject([{ label: 'North' }, { label: 'South' }])
   })
 
   test('of one object agree on a value when all give it', async () => {
     const [a] = await mapped('Key,Name,Area\nL,North,5\nL,North,6\n', lease)
-    expect(a?.record?.stated['name']).toBe('North')
+    expect(a?.record?.stated?.['name']).toBe('North')
   })
 
   test('of one object are left out together: half an object is none', async () => {
@@ -240,7 +238,7 @@ describe('rows', () => {
     const [a, b] = await mapped('Key,Name,Site\nA,N,P-1\nB,N,\n', {
       resolve: { property_id: { type: 'property', stream: 'sites', value: 'row.Site' } },
     })
-    expect(a?.record?.stated['property_id']).toEqual({ $ref: ['property_id', 'P-1'] })
+    expect(a?.record?.stated?.['property_id']).toEqual({ $ref: ['property_id', 'P-1'] })
     expect(b?.record?.stated).not.toHaveProperty('property_id')
   })
 })

@@ -1,10 +1,15 @@
 /** A file as chunks of records: rows by their key, with a hash by which an unchanged record is known unread. */
 import type { Row } from '../kit/resource.ts'
 import type { ErrorRow } from './jobs.ts'
+import type { Audit } from './checks.ts'
 import { hashCells, KeyCounts } from './keys.ts'
+import { ExpressionFault } from './cel-functions.ts'
 import type { Mapping, RowIssue } from './mapping.ts'
 import { FileError } from './readers/types.ts'
-import type { Cell, SheetRow, Table } from './readers/types.ts'
+import type { Cell, SheetRow } from './readers/types.ts'
+import type { Source } from './source.ts'
+
+export type { Source } from './source.ts'
 
 /**
  * Records per transaction: API writes of the objects wait no longer than one chunk takes, and memory holds two of them.
@@ -22,11 +27,6 @@ const KEY_CHARS_MAX = 500
 
 /** Longest cell text kept beside an error. */
 const RAW_CELL_CHARS = 500
-
-export interface Source {
-  table: Table
-  mapping: Mapping
-}
 
 /** The rows of one object, unread. */
 export interface RawRecord {
@@ -47,6 +47,8 @@ export interface Survey {
   rows: number
   /** How many rows each key has; null unless rows are grouped. */
   groups: KeyCounts | null
+  /** What the checks of the whole file found that is no error. */
+  issues: RowIssue[]
 }
 
 /**
@@ -60,18 +62,31 @@ export async function survey(
   tick: () => Promise<void>,
 ): Promise<Survey> {
   const groups = group ? new KeyCounts() : null
+  const audit = mapping.audit()
   let rows = 0
   for await (const batch of table.rows) {
     rows += batch.length
-    if (groups) {
-      for (const row of batch) {
-        const key = keyOf(mapping, row)
-        if (key !== null) groups.add(key)
-      }
+    mapping.budget.renew()
+    for (const row of groups ? batch : []) {
+      const key = keyOf(mapping, row)
+      if (typeof key === 'string') groups?.add(key)
     }
+    if (audit.isNeeded) for (const row of batch) audit.add(row, statedBy(mapping, audit, row))
     await tick()
   }
-  return { rows, groups }
+  const failures = audit.isNeeded ? audit.finish(table.totals()) : []
+  const issues = failures.map(({ message }) => fileIssue(message))
+  return { rows, groups, issues }
+}
+
+/** What a row states by itself, where a check of the whole file names it. */
+function statedBy(mapping: Mapping, { needsRecords }: Audit, row: SheetRow): Row {
+  return (needsRecords ? mapping.map([row]).record?.stated : null) ?? {}
+}
+
+/** An issue of no row. */
+function fileIssue(message: string): RowIssue {
+  return { row: 0, field: null, code: 'check_failed', message, level: 'warning' }
 }
 
 /**
@@ -81,17 +96,19 @@ export async function survey(
 export async function* chunks(
   source: Source,
   seen: KeyCounts,
-  { groups }: Survey,
+  { groups, issues }: Pick<Survey, 'groups' | 'issues'>,
 ): AsyncGenerator<Chunk> {
   const held = new Held(groups)
-  let chunk: Chunk = { records: [], errors: [], rows: 0 }
+  const noted = issues.map((issue) => errorRow(source, { cells: [] }, issue))
+  let chunk: Chunk = { records: [], errors: noted, rows: 0 }
   for await (const batch of source.table.rows) {
+    source.mapping.budget.renew()
     for (const row of batch) {
       chunk.rows++
       const key = keyOf(source.mapping, row)
-      if (key === null || key.length > KEY_CHARS_MAX) {
-        const what = key === null ? 'blank' : `longer than ${KEY_CHARS_MAX} characters`
-        chunk.errors.push(keyError(source, row, 'missing_key', `the key of the row is ${what}`))
+      if (typeof key !== 'string' || key.length > KEY_CHARS_MAX) {
+        const { code, message } = keyFault(key)
+        chunk.errors.push(keyError(source, row, code, message))
         continue
       }
       const before = seen.add(key)
@@ -141,11 +158,25 @@ function recordOf({ places, seed }: Mapping, key: string, rows: SheetRow[]): Raw
   return { key, rows, hash: hashCells(rows, places, seed) }
 }
 
-/** The key of a row as text, null when it is blank. */
-export function keyOf({ key }: Mapping, row: SheetRow): string | null {
-  const cell = key.evaluate(row.cells)
-  const text = cell === null ? '' : String(cell).trim()
-  return text === '' ? null : text
+/** The key of a row as text, null when it is blank, or why there is none. */
+export function keyOf({ key }: Mapping, row: SheetRow): string | ExpressionFault | null {
+  try {
+    const cell = key.evaluate(row.cells)
+    if (typeof cell === 'object' && cell !== null)
+      return new ExpressionFault('not_a_single_value', 'a key is a single value')
+    const text = cell === null ? '' : String(cell).trim()
+    return text === '' ? null : text
+  } catch (error) {
+    if (error instanceof ExpressionFault) return error
+    throw error
+  }
+}
+
+/** Why a row cannot be told by its key. */
+export function keyFault(key: ReturnType<typeof keyOf>): { code: string; message: string } {
+  if (key instanceof ExpressionFault) return { code: key.code, message: key.message }
+  const what = key === null ? 'blank' : `longer than ${KEY_CHARS_MAX} characters`
+  return { code: 'missing_key', message: `the key of the row is ${what}` }
 }
 
 function keyError(source: Source, row: SheetRow, code: string, message: string): ErrorRow {
@@ -166,6 +197,10 @@ export function errorRow(
 
 /** A cell as people are shown it: long texts are cut. */
 export function shown(cell: Cell): Cell {
+  if (typeof cell === 'object' && cell !== null) {
+    const text = JSON.stringify(cell)
+    return text.length > RAW_CELL_CHARS ? shown(text) : cell
+  }
   const long = typeof cell === 'string' && cell.length > RAW_CELL_CHARS
   return long ? `${cell.slice(0, RAW_CELL_CHARS).toWellFormed()}…` : cell
 }

@@ -80,7 +80,7 @@ describe('POST /sdis/jobs', () => {
     expect(answer).toMatchObject({ status: 202, body: { as_of: '2024-02-29', source: 'As file' } })
   })
 
-  const wrong = JSON.stringify({ adapter: 'a', source: { name: 'S', kind: 'pdf' } })
+  const wrong = JSON.stringify({ adapter: 'a', source: { name: 'S', kind: 'docx' } })
   it.each<[string, Record<string, string | Blob | null>, string[]]>([
     ['no adapter', { adapter: null }, ['adapter']],
     ['no file', { file: null }, ['file']],

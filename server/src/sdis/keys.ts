@@ -38,7 +38,12 @@ export function hashCells(
   for (const { cells } of rows) {
     for (const place of places) {
       const cell = cells[place] ?? null
-      const text = typeof cell === 'string' ? cell : String(cell)
+      const text =
+        typeof cell === 'string'
+          ? cell
+          : typeof cell === 'object'
+            ? JSON.stringify(cell)
+            : String(cell)
       for (let i = 0; i < text.length; i++) {
         const code = text.charCodeAt(i)
         a = Math.imul(a ^ code, 0xcc9e2d51)

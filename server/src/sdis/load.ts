@@ -27,6 +27,8 @@ export interface Load {
   actor: Actor
   source_id: number
   sources: ReadonlyMap<number, Source>
+  /** How far claims are to be believed, 0 to 1000. */
+  confidence: number
   /** Rank of the source; only at that of the API are its claims and later writes a matter of time alone. */
   rank: number
   stream: string
@@ -116,7 +118,7 @@ function prepareNew(load: Load, item: LoadItem, id: number, now: Date, prepared:
     after: row,
     previous: {},
     changed: filledFields(row),
-    claims: claims.map((claim) => ({ ...claim, row: item.row })),
+    claims: claims.map((claim) => ({ ...claim, row: item.row, confidence: load.confidence })),
     contested: load.rank !== API_RANK,
     external: { add: externalIds(row), remove: [] },
   })
@@ -236,7 +238,7 @@ function changeOf(
     ...claim,
     source_id: load.source_id,
     tx_id: Number.MAX_SAFE_INTEGER - plan.claims.length + i,
-    confidence: 1_000,
+    confidence: load.confidence,
   }))
   const all = [...known, ...planned]
   const { row: after, folded } = foldedRow(resource, before, all, load.sources, now.getTime())
@@ -251,7 +253,7 @@ function changeOf(
     after,
     previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
-    claims: plan.claims.map((claim) => ({ ...claim, row })),
+    claims: plan.claims.map((claim) => ({ ...claim, row, confidence: load.confidence })),
     contested: present.contested || load.rank !== API_RANK,
     external: difference(externalIds(before), externalIds(after)),
   }

@@ -60,8 +60,9 @@ export async function mapChunk(
   const items: LoadItem[] = []
   const rows = new Map<LoadItem, SheetRow>()
   const errors = [...chunk.errors]
-  let quarantined = chunk.errors.length
-  let warnings = 0
+  let quarantined = chunk.errors.filter(({ level }) => level === 'error').length
+  let warnings = chunk.errors.length - quarantined
+  let unchanged = 0
   const found = await changed
   for (const [i, object_id] of found) {
     const raw = chunk.records[i] as Chunk['records'][number]
@@ -75,6 +76,11 @@ export async function mapChunk(
       continue
     }
     warnings += new Set(issues.map((issue) => issue.row)).size
+    // A row that ends an object which never was has nothing to end.
+    if (record.stated === null && object_id === null) {
+      unchanged++
+      continue
+    }
     // A row with a cell that could not be read is read again the next time.
     const hash = issues.length > 0 ? '0' : raw.hash
     const item = { key: raw.key, row: record.row, hash, object_id, stated: record.stated }
@@ -86,7 +92,7 @@ export async function mapChunk(
     rows_valid: chunk.rows - quarantined,
     quarantined,
     warnings,
-    unchanged: chunk.records.length - found.size,
+    unchanged: chunk.records.length - found.size + unchanged,
   }
   return { no, items, rows, errors, counts }
 }
@@ -220,7 +226,7 @@ async function writeOnce(
   const progress = saveProgress(tx, job, lease_id, 'writing', total)
   const sent = inOrder([
     progress,
-    resolver.writeStubs(tx, ready.resolved.stubs),
+    resolver.writeBeside(tx, ready.resolved),
     write(load, tx, prepared, writes),
     saveErrors(tx, job, stream.name, running.errors, ready.errors),
     saveChunk(tx, job, ready.mapped.no, counts),

@@ -166,15 +166,14 @@ export async function saveRun(
 export async function sourceId(
   db: OrgDb,
   org_id: number,
-  name: string,
-  rank: number,
+  { name, rank, kind }: { name: string; rank: number; kind: string },
 ): Promise<number> {
   const [id] = (await db.ids(1)) as [number]
   const rows = await db.query<{ id: string }>(
     org_id,
-    `insert into source (org_id, id, kind, name, rank, created_at) values ($1, $2, 'adapter', $3, $4, $5)
+    `insert into source (org_id, id, kind, name, rank, created_at) values ($1, $2, $6, $3, $4, $5)
      on conflict (org_id, kind, name) do update set rank = excluded.rank returning id`,
-    [org_id, id, name, rank, new Date()],
+    [org_id, id, name, rank, new Date(), kind],
   )
   return Number(rows[0]?.id)
 }

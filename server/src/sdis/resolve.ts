@@ -12,6 +12,8 @@ import { API_RANK, doorWrite, passDoor } from './load.ts'
 import type { Load, LoadItem } from './load.ts'
 import type { Cell } from './readers/types.ts'
 import { NeedChecks } from './needs.ts'
+import { dropPending, objectsWith, savePending } from './pending-queries.ts'
+import type { Lookup, Pending } from './pending-queries.ts'
 import { relatedObjects, saveRecords } from './record-queries.ts'
 
 /** Keys looked up and kept; the map starts over when it is full. */
@@ -32,10 +34,16 @@ export interface Resolved {
   stubs: Stub[]
   /** What the records refer to, to be held until they are written. */
   references: Reference[]
+  /** References that wait for their object from now on. */
+  pending: Pending[]
+  /** Fields of records that may have waited and do no longer. */
+  settled: { key: string; field: string }[]
 }
 
-/** A related object: its id, or null when it was there and has been deleted. */
-type Found = string | null
+/** A related object: its id, null when it was there and has been deleted, or that several may be meant. */
+type Found = string | null | typeof SEVERAL
+
+const SEVERAL = Symbol('several')
 
 export class Resolver {
   /** What the records need of the objects found. */
@@ -60,7 +68,8 @@ export class Resolver {
     items: readonly LoadItem[],
     cells: readonly (readonly Cell[])[],
   ): Promise<Resolved> {
-    if (this.rules.size === 0) return { items: [...items], issues: [], stubs: [], references: [] }
+    const nothing = { issues: [], stubs: [], references: [], pending: [], settled: [] }
+    if (this.rules.size === 0) return { items: [...items], ...nothing }
     await this.lookUp(items)
     const stubs = await this.missingStubs(items, cells)
     // The chunk that writes them is committed before the next one is, so that one may refer to them already.
@@ -68,14 +77,16 @@ export class Resolver {
       this.cache.set(cacheKey(rule, key), publicId(resource.prefix, change.id))
     const issues: RowIssue[] = []
     const resolved = items.flatMap((item) => {
-      const missing = refsIn(item.stated).filter((ref) => !this.find(ref))
+      if (item.stated === null) return [item]
+      const missing = refsIn(item.stated).filter((ref) => this.idOf(ref) === null)
       for (const ref of missing) issues.push(this.issueOf(item, ref))
       if (missing.some(({ $ref: [path] }) => this.rule(path).missing === 'error')) return []
-      const stated = statedWith(item.stated as Row, (ref) => this.find(ref))
+      const stated = statedWith(item.stated, (ref) => this.idOf(ref))
       // What was left open is looked for again the next time, though the row be the same.
       return [{ ...item, stated, ...(missing.length > 0 ? { hash: '0' } : {}) }]
     })
-    return { items: resolved, issues, stubs, references: this.references(items, stubs) }
+    const references = this.references(items, stubs)
+    return { items: resolved, issues, stubs, references, ...this.waiting(items) }
   }
 
   /** Forgets what it found: an object was deleted meanwhile. */
@@ -83,10 +94,13 @@ export class Resolver {
     this.cache.clear()
   }
 
-  /** Everything is sent before this waits for the first answer. */
-  async writeStubs(tx: Tx, stubs: readonly Stub[]): Promise<void> {
+  /** Writes what records need beside them. Everything is sent before this waits for the first answer. */
+  async writeBeside(tx: Tx, { stubs, pending, settled }: Resolved): Promise<void> {
     const { load } = this
-    const sent: Promise<void>[] = []
+    const sent: Promise<void>[] = [
+      savePending(tx, load, new Date(load.at), pending),
+      dropPending(tx, load, settled),
+    ]
     for (const [resource, group] of Map.groupBy(stubs, (stub) => stub.resource)) {
       const changes = group.map((stub) => stub.change)
       sent.push(passDoor(tx, doorWrite(load, resource, changes, new Date())))
@@ -98,17 +112,41 @@ export class Resolver {
           gone: false,
           keep_hash: false,
         }))
-        sent.push(saveRecords(tx, load, stream, true, rows))
+        sent.push(saveRecords(tx, load, stream as string, true, rows))
       }
     }
     await inOrder(sent)
+  }
+
+  /** Which references wait for their object, and which fields do not though they may have. */
+  private waiting(items: readonly LoadItem[]): Pick<Resolved, 'pending' | 'settled'> {
+    const pending: Pending[] = []
+    const settled: Resolved['settled'] = []
+    const rules = [...this.rules].filter(([, { missing }]) => missing === 'pending')
+    for (const { key, stated, object_id } of rules.length > 0 ? items : []) {
+      for (const [field, { type, stream, by }] of rules) {
+        const value = stated?.[field]
+        const ref = typeof value === 'object' && value !== null && isRef(value) ? value : null
+        const lookup = { type, stream, by }
+        if (ref && this.idOf(ref) === null)
+          pending.push({
+            key,
+            object_type: this.load.resource.name,
+            field,
+            lookup,
+            value: ref.$ref[1],
+          })
+        else if (object_id !== null) settled.push({ key, field })
+      }
+    }
+    return { pending, settled }
   }
 
   private references(items: readonly LoadItem[], stubs: readonly Stub[]): Reference[] {
     const made = new Set(stubs.map(({ change }) => change.id))
     const found = new Map<string, Reference>()
     for (const ref of items.flatMap((item) => refsIn(item.stated))) {
-      const text = this.find(ref)
+      const text = this.idOf(ref)
       if (!text || found.has(text)) continue
       const id = idDigits(text.slice(0, text.indexOf('_')), text) as number
       if (!made.has(id)) found.set(text, { target: this.rule(ref.$ref[0]).type, id })
@@ -124,18 +162,27 @@ export class Resolver {
     return this.cache.get(cacheKey(this.rule(path), key))
   }
 
+  private idOf(ref: Ref): string | null {
+    const found = this.find(ref)
+    return typeof found === 'string' ? found : null
+  }
+
   private issueOf(item: LoadItem, ref: Ref): RowIssue {
     const [path, key] = ref.$ref
-    const { type, stream, missing } = this.rule(path)
+    const { type, stream, by, missing } = this.rule(path)
     const what = type.replaceAll('_', ' ')
-    const deleted = this.find(ref) === null
+    const found = this.find(ref)
+    const how = by ? `${by.join(' or ')} ${key}` : `key ${key} of stream ${stream}`
+    const none = by
+      ? `no ${what} has the ${how}`
+      : `no ${what} with the key ${key} was loaded from stream ${stream}`
+    const deleted = `the ${what} with the ${how} has been deleted`
+    const several = `several objects of the type ${what} have the ${how}`
     return {
       row: item.row ?? 0,
       field: path,
-      code: 'unresolved_reference',
-      message: deleted
-        ? `the ${what} with the key ${key} of stream ${stream} has been deleted`
-        : `no ${what} with the key ${key} was loaded from stream ${stream}`,
+      code: found === SEVERAL ? 'ambiguous_reference' : 'unresolved_reference',
+      message: found === SEVERAL ? several : found === null ? deleted : none,
       level: missing === 'error' ? 'error' : 'warning',
     }
   }
@@ -148,15 +195,13 @@ export class Resolver {
       const [path, key] = $ref
       const rule = this.rule(path)
       if (this.cache.has(cacheKey(rule, key))) continue
-      const place = `${rule.type} ${rule.stream}`
+      const place = cacheKey(rule, '')
       const { keys } = wanted.get(place) ?? { keys: new Set() }
       wanted.set(place, { rule, keys: keys.add(key) })
     }
     for (const { rule, keys } of wanted.values()) {
-      const prefix = load.store.registry.get(rule.type)?.prefix ?? ''
-      const found = await relatedObjects(load.store.db, load, rule, [...keys])
-      for (const [key, id] of found)
-        this.cache.set(cacheKey(rule, key), id === null ? null : publicId(prefix, id))
+      const found = await findObjects(load, rule, [...keys])
+      for (const [key, object] of found) this.cache.set(cacheKey(rule, key), object)
     }
   }
 
@@ -185,8 +230,42 @@ export class Resolver {
   }
 }
 
-function cacheKey({ type, stream }: Resolve, key: string): string {
-  return `${type}\0${stream}\0${key}`
+function cacheKey({ type, stream, by }: Resolve, key: string): string {
+  return `${type}\0${stream}\0${by?.join('\0')}\0\0${key}`
+}
+
+/**
+ * The objects that keys stand for, those left out that stand for none.
+ * @param keys each a key in the stream, or what one field or, as a JSON list, each of several fields says.
+ */
+export async function findObjects(
+  { store, org_id, source_id }: Pick<Load, 'store' | 'org_id' | 'source_id'>,
+  { type, stream, by }: Lookup,
+  keys: readonly string[],
+): Promise<Map<string, Found>> {
+  const prefix = store.registry.get(type)?.prefix ?? ''
+  const found = new Map<string, Found>()
+  if (stream !== null) {
+    const rows = await relatedObjects(store.db, { org_id, source_id }, { type, stream }, keys)
+    for (const [key, id] of rows) found.set(key, id === null ? null : publicId(prefix, id))
+  }
+  for (const [i, field] of (by ?? []).entries()) {
+    const open = keys.filter((key) => typeof found.get(key) !== 'string')
+    const values = new Map(open.map((key) => [key, partOf(key, i, by?.length ?? 1)]))
+    const stated = [...new Set(values.values())].filter((value) => value !== '')
+    if (stated.length === 0) continue
+    const objects = await objectsWith(store.db, org_id, { type, field }, stated)
+    for (const [key, value] of values) {
+      const id = objects.get(value)
+      if (id !== undefined) found.set(key, id === null ? SEVERAL : publicId(prefix, id))
+    }
+  }
+  return found
+}
+
+/** What a key says of the field in the given place. */
+function partOf(key: string, place: number, fields: number): string {
+  return fields === 1 ? key : ((JSON.parse(key) as string[])[place] ?? '')
 }
 
 function isRef(value: object): value is Ref {
@@ -201,21 +280,22 @@ function refsIn(value: unknown): Ref[] {
 }
 
 /** The value with ids in the place of references, null where there is none. */
-function withIds(value: unknown, find: (ref: Ref) => Found | undefined): unknown {
+function withIds(value: unknown, find: (ref: Ref) => string | null): unknown {
   if (Array.isArray(value)) return value.map((item) => withIds(item, find))
   if (typeof value !== 'object' || value === null) return value
-  if (isRef(value)) return find(value) ?? null
+  if (isRef(value)) return find(value)
   return Object.fromEntries(
     Object.entries(value).map(([name, part]) => [name, withIds(part, find)]),
   )
 }
 
 /** References without an object are not stated. */
-function statedWith(stated: Row, find: (ref: Ref) => Found | undefined): Row {
+function statedWith(stated: Row, find: (ref: Ref) => string | null): Row {
   return Object.fromEntries(
-    Object.entries(stated)
-      .map(([name, value]) => [name, withIds(value, find)] as const)
-      .filter(([, value]) => value !== null),
+    Object.entries(stated).flatMap(([name, value]) => {
+      const isOpen = typeof value === 'object' && value !== null && isRef(value) && !find(value)
+      return isOpen ? [] : [[name, withIds(value, find)] as const]
+    }),
   )
 }
 

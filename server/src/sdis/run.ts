@@ -14,15 +14,15 @@ import { emptyCounts, withCounts } from './jobs.ts'
 import type { JobError, JobState } from './jobs.ts'
 import { KeyCounts } from './keys.ts'
 import type { Load } from './load.ts'
-import { compileMapping, partsOf } from './mapping.ts'
+import { partsOf } from './mapping.ts'
 import { lookUp, mapChunk, readyChunk, writeChunk } from './pass.ts'
 import type { Changed } from './pass.ts'
-import { openTable } from './readers/open.ts'
 import { FileError } from './readers/types.ts'
 import { runAfter, saveRun, sourceId } from './record-queries.ts'
 import { Resolver } from './resolve.ts'
 import { announce, Cancelled, GuardTripped } from './running.ts'
 import type { Held, Running } from './running.ts'
+import { openSource } from './source.ts'
 
 /** A long chunk is announced this often, so that the job is not taken for abandoned. */
 const HEARTBEAT_MS = 15_000
@@ -32,6 +32,9 @@ const QUIET_MS = 1_000
 
 /** A job that died this often is not tried again: something in it kills workers. */
 const ATTEMPTS_MAX = 15
+
+/** How far values are believed that were read off the pages of a document, of 1000. */
+const READ_CONFIDENCE = 600
 
 /** Runs the job to an end state. Errors of the file end it; errors of the platform leave it to be taken again. */
 export async function runJob(held: Held, file: string): Promise<void> {
@@ -92,7 +95,10 @@ async function begin(held: Held): Promise<Running> {
   const stream = adapter.streams[0] as Stream
   const resource = store.registry.get(stream.type) as Resource
   const { name, rank } = adapter.source
-  const source_id = await sourceId(store.db, org_id, name, rank)
+  // What is read off pages is believed less, and never more than what a system states.
+  const isRead = adapter.source.kind === 'pdf'
+  const kind = isRead ? 'document_extraction' : 'adapter'
+  const source_id = await sourceId(store.db, org_id, { name, rank, kind })
   const at = job.valid_from.getTime()
   const place = { org_id, source_id, stream: stream.name }
   const actor = { type: 'job', id: publicId('job', job.id), name: job.actor_name } as const
@@ -102,6 +108,7 @@ async function begin(held: Held): Promise<Running> {
     job_id: job.id,
     actor: { ...actor, request_id: null },
     sources: await ranksOf(store.db, org_id),
+    confidence: isRead ? READ_CONFIDENCE : 1_000,
     rank,
     resource,
     names: new Set([
@@ -147,24 +154,7 @@ async function loadFile(running: Running, file: string): Promise<void> {
 }
 
 async function open({ job, stream, store }: Running, file: string): Promise<Source> {
-  const table = await openTable(file, job.adapter.source)
-  try {
-    const mapping = compileMapping(job.adapter, stream, store.registry, table.columns)
-    const wanted = [...mapping.columns, ...job.adapter.guards.require_columns]
-    requireColumns(table.columns, wanted, table.header_row)
-    return { table, mapping }
-  } catch (error) {
-    await table.close()
-    throw error
-  }
-}
-
-function requireColumns(columns: readonly string[], wanted: readonly string[], row: number): void {
-  const known = new Set(columns.map((column) => column.toLowerCase()))
-  const missing = [...new Set(wanted)].filter((column) => !known.has(column.toLowerCase()))
-  if (missing.length === 0) return
-  const message = `The header in row ${row} lacks ${missing.join(', ')}.`
-  throw new FileError('missing_columns', message, { missing, found: columns, row })
+  return await openSource(file, job.adapter, stream, store.registry)
 }
 
 async function readOnce(running: Running, file: string): Promise<Survey> {

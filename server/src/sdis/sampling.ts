@@ -2,12 +2,13 @@
 import type { Row } from '../kit/resource.ts'
 import type { Registry } from '../kit/query.ts'
 import type { Adapter, Stream } from './adapter.ts'
-import { keyOf, shown } from './chunks.ts'
+import { keyFault, keyOf, shown } from './chunks.ts'
 import { compileMapping } from './mapping.ts'
 import type { Mapping, RowIssue } from './mapping.ts'
 import { guessSource } from './readers/guess.ts'
 import { openTable } from './readers/open.ts'
 import type { Cell, SheetRow, Table, TableSource } from './readers/types.ts'
+import { openArranged } from './source.ts'
 
 /** One object as the sample gives it. */
 export interface SampleRecord {
@@ -16,8 +17,8 @@ export interface SampleRecord {
   key: string
   /** The rows it was made of. */
   rows: number[]
-  /** Its attributes; related objects stand as `{ $ref: [path, key] }`. */
-  values: Row
+  /** Its attributes, related objects as `{ $ref: [path, key] }`; null when the row says that the object has ended. */
+  values: Row | null
 }
 
 /** The first rows of a file. */
@@ -26,6 +27,8 @@ export interface Sample {
   source: TableSource
   columns: string[]
   header_row: number
+  /** Cells above the header, by the names that the adapter gives them. */
+  meta: Readonly<Record<string, Cell>>
   /** As they stand in the file, by column; long texts are cut. */
   rows: { row: number; raw: Row }[]
   records: SampleRecord[]
@@ -59,18 +62,21 @@ export async function readSample(
   registry: Registry,
 ): Promise<Sample> {
   const source = adapter?.source ?? (await guessSource(file))
-  const table = await openTable(file, source)
+  const table = adapter
+    ? (await openArranged(file, adapter, registry)).table
+    : await openTable(file, source)
   try {
-    const { columns, header_row } = table
+    const { columns, header_row, meta } = table
     const mappings = (adapter?.streams ?? []).map((stream) => ({
       stream,
-      mapping: compileMapping(adapter as Adapter, stream, registry, columns),
+      mapping: compileMapping(adapter as Adapter, stream, registry, columns, meta),
     }))
     const { rows, complete } = await take(table, count)
     const sample: Sample = {
       source,
       columns,
       header_row,
+      meta,
       rows: rows.map(({ row, cells }) => ({ row, raw: rawOf(columns, cells) })),
       records: [],
       issues: [],
@@ -126,9 +132,13 @@ function addRecords(
   }
   for (const row of rows) {
     const key = keyOf(mapping, row)
-    const group = key === null ? undefined : groups.get(key)
-    if (key === null) refuse(row, 'missing_key', 'the key of the row is blank')
-    else if (!group) groups.set(key, [row])
+    if (typeof key !== 'string') {
+      const { code, message } = keyFault(key)
+      refuse(row, code, message)
+      continue
+    }
+    const group = groups.get(key)
+    if (!group) groups.set(key, [row])
     else if (stream.group) group.push(row)
     else refuse(row, 'duplicate_key', `the key ${key} was given by an earlier row`)
   }

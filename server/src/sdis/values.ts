@@ -1,7 +1,6 @@
 /** Cells into field values: numbers, money, dates and words as the adapter's locale writes them. */
 import { instant, isDate } from '../kit/dates.ts'
-import type { Field } from '../kit/field.ts'
-import { TYPES } from './adapter-checks.ts'
+import type { Field, FieldKind } from '../kit/field.ts'
 import type { Adapter, Entry, ValueType } from './adapter.ts'
 import type { Cell } from './readers/types.ts'
 
@@ -11,6 +10,24 @@ export type Reading = { value: unknown } | null | { code: string; message: strin
 export type Reader = (cell: Cell) => Reading
 
 type Locale = Adapter['locale']
+
+/** How cells may be read to fill a field of a kind; the first is what is meant when the entry says nothing. */
+export const TYPES: Readonly<Record<FieldKind, readonly ValueType[]>> = {
+  text: ['text', 'date', 'datetime'],
+  integer: ['integer'],
+  number: ['number', 'integer', 'percent'],
+  percent: ['percent', 'number', 'integer'],
+  money: ['money'],
+  boolean: ['boolean'],
+  date: ['date'],
+  datetime: ['datetime'],
+  choice: ['text'],
+  texts: ['text'],
+  // What refers to objects is resolved by key; structures are put together from entries.
+  reference: [],
+  list: [],
+  object: [],
+}
 
 /** Longest cell text that a message repeats. */
 const QUOTED_MAX = 100
@@ -23,6 +40,8 @@ export function readerOf(entry: Entry, field: Field, locale: Locale): Reader {
   const options = entry.options ? new Map(Object.entries(entry.options)) : null
   return (cell) => {
     if (cell === null) return null
+    if (typeof cell === 'object')
+      return { code: 'not_a_single_value', message: `${quoted(cell)} is not a single value` }
     if (typeof cell === 'string') {
       const trimmed = cell.trim()
       if (trimmed === '' || nulls.has(trimmed)) return null
@@ -39,7 +58,7 @@ export function readerOf(entry: Entry, field: Field, locale: Locale): Reader {
 
 /** A cell in a message; cells may be long. */
 function quoted(cell: Cell): string {
-  const text = String(cell)
+  const text = typeof cell === 'object' ? JSON.stringify(cell) : String(cell)
   return text.length > QUOTED_MAX ? `'${text.slice(0, QUOTED_MAX).toWellFormed()}…'` : `'${text}'`
 }
 
@@ -85,7 +104,7 @@ const SPACES = '[ \u00a0\u2009\u202f]'
  * Numbers as the locale writes them. Separators must stand where thousands end, in groups of three or, before the last,
  * two: `12,5` is not 125 because the file was written elsewhere.
  */
-function numberReader({ decimal, thousands }: Locale): Reader {
+export function numberReader({ decimal, thousands }: Locale): Reader {
   const point = escaped(decimal)
   const between = thousands === ' ' ? SPACES : escaped(thousands)
   const grouped = thousands ? `|\\d{1,3}(?:${between}\\d{2,3})*${between}\\d{3}` : ''
@@ -137,22 +156,45 @@ function booleanOf(cell: Cell): Reading {
   return { code: 'not_a_boolean', message: `${quoted(cell)} is neither yes nor no` }
 }
 
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+/** Parts of a date pattern; `MMM` is the English name of a month, whole or its first three letters. */
+export const DATE_PARTS = /yyyy|yy|MMM|MM?|dd?/g
+
+/** Whether a text names year, month and day once each, with anything but letters and digits between them. */
+export function isDatePattern(pattern: string): boolean {
+  const parts = (pattern.match(DATE_PARTS) ?? []).map((part) => part[0]?.toLowerCase())
+  const once = parts.length === 3 && new Set(parts).size === 3
+  return (
+    pattern === 'excel-serial' ||
+    (once && !/[\p{L}\p{N}]/u.test(pattern.replaceAll(DATE_PARTS, '')))
+  )
+}
+
 const PARTS: Record<string, string> = {
   yyyy: '(?<y>\\d{4})',
+  yy: '(?<y>\\d{2})',
+  MMM: `(?<m>${MONTHS.join('|')})[a-z]*\\.?`,
   MM: '(?<m>\\d{2})',
   M: '(?<m>\\d{1,2})',
   dd: '(?<d>\\d{2})',
   d: '(?<d>\\d{1,2})',
 }
 
+/** Programs add the time of day to dates that have none. */
+const TIME = '(?:[ T]\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?: ?[AP]M)?)?'
+
+/** Years of two digits from here on are of the last century: leases run far ahead, buildings go back by four digits. */
+const CENTURY_TURN = 70
+
 /** Dates by pattern; workbooks give dates in ISO form already, so that is always read. */
-function dateReader(patterns: readonly string[]): Reader {
+export function dateReader(patterns: readonly string[]): Reader {
   const serial = patterns.includes('excel-serial')
   const expressions = patterns
     .filter((pattern) => pattern !== 'excel-serial')
     .map((pattern) => {
-      const parts = escaped(pattern).replaceAll(/yyyy|MM?|dd?/g, (part) => PARTS[part] as string)
-      return new RegExp(`^${parts}$`)
+      const parts = escaped(pattern).replaceAll(DATE_PARTS, (part) => PARTS[part] as string)
+      return new RegExp(`^${parts}${TIME}$`, 'i')
     })
   return (cell) => {
     if (serial && (typeof cell === 'number' || PLAIN.test(String(cell)))) {
@@ -166,12 +208,22 @@ function dateReader(patterns: readonly string[]): Reader {
     if (isDate(iso) && (text.length === 10 || text[10] === 'T')) return { value: iso }
     for (const expression of expressions) {
       const { y, m, d } = expression.exec(text)?.groups ?? {}
-      const date = `${y}-${m?.padStart(2, '0')}-${d?.padStart(2, '0')}`
+      const date = `${yearOf(y)}-${monthOf(m)}-${d?.padStart(2, '0')}`
       if (isDate(date)) return { value: date }
     }
     const form = patterns.join(' or ')
     return { code: 'not_a_date', message: `${quoted(text)} is not a date of the form ${form}` }
   }
+}
+
+function yearOf(year: string | undefined): string | undefined {
+  if (year?.length !== 2) return year
+  return Number(year) < CENTURY_TURN ? `20${year}` : `19${year}`
+}
+
+function monthOf(month: string | undefined): string | undefined {
+  const at = MONTHS.indexOf((month ?? '').toLowerCase())
+  return (at < 0 ? month : String(at + 1))?.padStart(2, '0')
 }
 
 /** Days since 1899-12-30, the epoch that makes serials after February 1900 right. */

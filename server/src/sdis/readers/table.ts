@@ -1,11 +1,14 @@
+import { columnOf } from './cell-values.ts'
 import {
   FileError,
   type Cell,
   type HeaderOptions,
   type Limits,
+  type NamedCell,
   type RawTable,
   type SheetRow,
   type Table,
+  type TableSource,
 } from './types.ts'
 
 const BATCH_ROWS = 1000
@@ -16,6 +19,8 @@ const MAX_SCAN = 30
 interface Header {
   columns: string[]
   header_row: number
+  /** Rows before the header. */
+  above: SheetRow[]
   /** Rows after the header that were read along with it. */
   rest: SheetRow[]
 }
@@ -23,7 +28,7 @@ interface Header {
 /** Finds the header of a raw table and gives every row the width of that header. */
 export async function toTable(
   raw: RawTable,
-  options: HeaderOptions | undefined,
+  { header: options, cells }: Pick<TableSource, 'header' | 'cells'>,
   limits: Limits,
 ): Promise<Table> {
   let closed = false
@@ -38,7 +43,8 @@ export async function toTable(
     await close()
     throw error
   }
-  const { columns, header_row, rest } = header
+  const { columns, header_row, above, rest } = header
+  const meta = namedCells(above, cells ?? {})
   const batches = fitted(raw, rest, columns.length, limits)
   let taken = false
   const rows = {
@@ -61,7 +67,7 @@ export async function toTable(
       }
     },
   }
-  return { columns, header_row, rows, stats: () => ({ ...raw.stats }), close }
+  return { columns, meta, header_row, rows, stats: () => ({ ...raw.stats }), close }
 }
 
 async function* fitted(
@@ -114,6 +120,34 @@ function fit(row: SheetRow, width: number): number | undefined {
   return chars
 }
 
+/** Cells above the header; null for those that are blank or not there. */
+function namedCells(
+  above: readonly SheetRow[],
+  wanted: Readonly<Record<string, NamedCell>>,
+): Record<string, Cell> {
+  return Object.fromEntries(
+    Object.entries(wanted).map(([name, place]) => [
+      name,
+      (typeof place === 'string' ? cellAt(above, place) : cellBeside(above, place.right_of)) ??
+        null,
+    ]),
+  )
+}
+
+function cellAt(above: readonly SheetRow[], place: string): Cell | undefined {
+  const row = Number(place.replace(/^[A-Z]+/, ''))
+  return above.find((one) => one.row === row)?.cells[columnOf(place)]
+}
+
+function cellBeside(above: readonly SheetRow[], text: string): Cell | undefined {
+  const wanted = keyOf(text).replace(/:$/, '')
+  for (const { cells } of above) {
+    const at = cells.findIndex((cell) => keyOf(cell).replace(/\s*:$/, '') === wanted)
+    if (at >= 0) return cells.slice(at + 1).find((cell) => !isBlank(cell))
+  }
+  return undefined
+}
+
 function isBlank(cell: Cell): boolean {
   return cell === null || (typeof cell === 'string' && cell.trim() === '')
 }
@@ -122,6 +156,7 @@ async function findHeader(raw: RawTable, options: HeaderOptions = {}): Promise<H
   const wanted = (options.find ?? []).map((name) => ({ name, key: keyOf(name) }))
   const lastRow = wanted.length > 0 ? (options.max_scan ?? MAX_SCAN) : Infinity
   let best: { row: SheetRow; missing: string[] } | undefined
+  const above: SheetRow[] = []
   let scanning = true
   while (scanning) {
     const next = await raw.batches.next()
@@ -134,8 +169,9 @@ async function findHeader(raw: RawTable, options: HeaderOptions = {}): Promise<H
       const missing = wanted.filter(({ key }) => !keys.has(key)).map(({ name }) => name)
       if (missing.length === 0) {
         const columns = columnNames(row.cells)
-        return { columns, header_row: row.row, rest: next.value.slice(index + 1) }
+        return { columns, header_row: row.row, above, rest: next.value.slice(index + 1) }
       }
+      above.push(row)
       if (!best || missing.length < best.missing.length) best = { row, missing }
     }
   }

@@ -1,0 +1,98 @@
+/** A file opened as an adapter says: its rows arranged, its columns known, its stream compiled. */
+import type { Registry } from '../kit/query.ts'
+import { celOf } from './adapter-cel.ts'
+import type { Adapter, Stream } from './adapter.ts'
+import { ExpressionFault } from './cel-functions.ts'
+import { compileExpression } from './expression.ts'
+import type { Expression } from './expression.ts'
+import { compileMapping } from './mapping.ts'
+import type { Mapping } from './mapping.ts'
+import { arranged } from './readers/arrange.ts'
+import type { Arranged } from './readers/arrange.ts'
+import { openTable } from './readers/open.ts'
+import { FileError } from './readers/types.ts'
+import type { Cell, Table } from './readers/types.ts'
+import { numberReader } from './values.ts'
+
+export interface Source {
+  table: Arranged
+  mapping: Mapping
+}
+
+/**
+ * Opens a file for one stream of an adapter.
+ * @throws FileError when the file cannot be used, `missing_columns` when it lacks what the adapter reads.
+ */
+export async function openSource(
+  file: string,
+  adapter: Adapter,
+  stream: Stream,
+  registry: Registry,
+): Promise<Source> {
+  const opened = await openArranged(file, adapter, registry)
+  const { table } = opened
+  try {
+    const mapping = compileMapping(adapter, stream, registry, table.columns, table.meta)
+    const wanted = [...mapping.columns, ...opened.columns, ...adapter.guards.require_columns]
+    requireColumns(table, wanted)
+    return { table, mapping }
+  } catch (error) {
+    await table.close()
+    throw error
+  }
+}
+
+/** Opens a file for all streams of an adapter. @returns also the columns that its arrangement reads. */
+export async function openArranged(
+  file: string,
+  adapter: Adapter,
+  registry: Registry,
+): Promise<{ table: Arranged; columns: string[] }> {
+  const { source, streams } = adapter
+  const wanted = streams.flatMap((stream) => compileMapping(adapter, stream, registry, []).columns)
+  const none = noneOf(adapter, () => undefined)
+  const columns = [...(source.fill_down ?? []), ...(none?.columns ?? [])]
+  const table = await openTable(file, source, {}, [...wanted, ...columns])
+  const position = positionIn(table)
+  const isNone = noneOf(adapter, position)
+  const fill = (source.fill_down ?? []).flatMap((name) => position(name) ?? [])
+  return { table: arranged(table, { fill, isNone: isNone && holds(isNone) }), columns }
+}
+
+function positionIn({ columns }: Table): (column: string) => number | undefined {
+  const index = new Map(columns.map((column, i) => [column.toLowerCase(), i]))
+  return (column) => index.get(column.toLowerCase())
+}
+
+/** The expression that is true of rows that are none. */
+function noneOf(
+  adapter: Adapter,
+  position: (column: string) => number | undefined,
+): Expression | null {
+  const { source, locale } = adapter
+  if (!source.skip_rows_where) return null
+  const nulls = new Set(locale.nulls)
+  const number = numberReader(locale)
+  const cel = celOf(adapter)
+  return compileExpression(source.skip_rows_where, { cel, position, nulls, meta: {}, number })
+}
+
+/** What cannot be told of a row does not hold of it. */
+function holds({ evaluate }: Expression): (cells: readonly Cell[]) => boolean {
+  return (cells) => {
+    try {
+      return evaluate(cells) === true
+    } catch (error) {
+      if (error instanceof ExpressionFault) return false
+      throw error
+    }
+  }
+}
+
+function requireColumns({ columns, header_row }: Table, wanted: readonly string[]): void {
+  const known = new Set(columns.map((column) => column.toLowerCase()))
+  const missing = [...new Set(wanted)].filter((column) => !known.has(column.toLowerCase()))
+  if (missing.length === 0) return
+  const message = `The header in row ${header_row} lacks ${missing.join(', ')}.`
+  throw new FileError('missing_columns', message, { missing, found: columns, row: header_row })
+}
