@@ -12,9 +12,12 @@ const MEGABYTE = 1024 * 1024
 
 export class Spool {
   private readonly dir: string
+  private readonly durable: boolean
 
-  constructor(dir: string) {
+  /** @param durable whether files have to outlive a crash of the machine; those that are only looked at need not. */
+  constructor(dir: string, durable = true) {
     this.dir = dir
+    this.durable = durable
   }
 
   /**
@@ -37,7 +40,7 @@ export class Spool {
         hash.update(chunk)
         await handle.writeFile(chunk)
       }
-      await handle.sync()
+      if (this.durable) await handle.sync()
       await handle.close()
       return { path, sha256: hash.digest('hex'), byte_size, head: Buffer.concat(head) }
     } catch (error) {

@@ -178,7 +178,7 @@ describe('a version', () => {
     expect(answer.status).toBe(status)
   })
 
-  it.each([
+  it.each<[string, string | null, string, number]>([
     ['of no adapter', 'adp_999999999', '1', 404],
     ['with a number too high', null, '7', 404],
     ['with no number', null, 'x', 422],
@@ -211,7 +211,7 @@ describe('POST /sdis/adapters/{id}/versions/{version}/test', () => {
   it('takes a completed job of a sandbox that ran the same document', async () => {
     const parent = await newOrganization()
     const sandbox = await newOrganization({
-      standing: { environment: 'sandbox', parent_organization_id: parent.org_id },
+      standing: { environment: 'sandbox', parent_organization_id: parent.organization_id },
     })
     const stranger = await newOrganization()
     const id = await created(parent, 'sandboxed')

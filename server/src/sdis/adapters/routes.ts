@@ -24,6 +24,7 @@ import {
   removeAdapter,
 } from './service.ts'
 import type { By } from './service.ts'
+import { templateRoutes } from './templates/routes.ts'
 import { adapterView, versionView } from './types.ts'
 import type { KeptAdapter, KeptVersion, Sent } from './types.ts'
 
@@ -51,6 +52,7 @@ export async function adapterRoutes(app: FastifyInstance): Promise<void> {
   versions(app)
   drafts(app)
   promotion(app)
+  templateRoutes(app)
   await sampleRoutes(app)
 }
 
@@ -100,7 +102,7 @@ function collection(app: FastifyInstance): void {
     docs.createAdapter,
     async (request, reply) => {
       const { document, require_second_person = false } = request.body
-      const read = readDocument(app.store, document)
+      const read = await readDocument(app.store, request.caller.org_id, document)
       const [id] = (await app.db.ids(1)) as [number]
       return await act(app, request, reply, async (tx, by) => {
         const adapter = await createAdapter(tx, by, id, read, require_second_person)
@@ -191,7 +193,7 @@ function drafts(app: FastifyInstance): void {
     async (request, reply) => {
       const id = pathId('adp', request.params.id)
       await getAdapter(app.db, request.caller.org_id, id)
-      const read = readDocument(app.store, request.body.document)
+      const read = await readDocument(app.store, request.caller.org_id, request.body.document)
       return await act(app, request, reply, async (tx, by) => {
         const version = await addVersion(tx, by, id, read)
         return { ...doneVersion(version), location: `${pathOf(id)}/versions/${version.version}` }
@@ -207,7 +209,7 @@ function drafts(app: FastifyInstance): void {
       const by = requestOf(request.caller, request.id)
       const { version: number } = request.params
       await getVersion(app.db, by.org_id, id, number)
-      const read = readDocument(app.store, request.body.document)
+      const read = await readDocument(app.store, request.caller.org_id, request.body.document)
       const expected = ifMatch(request)
       const version = await app.db.transaction(
         by.org_id,

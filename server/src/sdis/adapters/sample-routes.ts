@@ -7,16 +7,16 @@ import type { JsonSchema } from '../../kit/field.ts'
 import { pathId } from '../../kit/ids.ts'
 import type { Row } from '../../kit/resource.ts'
 import { validate } from '../../kit/validate.ts'
-import { readAdapter } from '../adapter.ts'
-import { importSpool, jobFileKey } from '../service.ts'
+import { jobFileKey } from '../service.ts'
 import { inferAdapter, previewAdapter } from './sample-docs.ts'
 import { infer } from './inference.ts'
 import type { Known } from './inference.ts'
 import { PREVIEW_ROWS, previewOf } from './preview.ts'
 import { notePreview } from './queries.ts'
 import { inferBodies, previewBodies } from './sample-schemas.ts'
-import { spooled } from './samples.ts'
+import { sampleSpool, spooled } from './samples.ts'
 import type { SampleFile } from './samples.ts'
+import { readFor } from './read.ts'
 import { getAdapter, getVersion } from './service.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -57,7 +57,7 @@ async function preview(
     const { version = latest_version, rows = PREVIEW_ROWS } = fields as Record<string, number>
     const kept = await getVersion(app.db, org_id, id, String(version))
     const { registry } = app.store
-    const adapter = readAdapter(JSON.stringify(kept.document), registry)
+    const adapter = await readFor(app.store, org_id, kept.document)
     const { view, note } = await previewOf(registry, kept, adapter, file, rows)
     await notePreview(app.db, kept, note)
     return view
@@ -90,7 +90,7 @@ async function withSample(
     return await run(file, fields).finally(drop)
   }
   const [id] = (await app.db.ids(1)) as [number]
-  const [key, spool] = [jobFileKey(org_id, id), importSpool(data_dir)]
+  const [key, spool] = [jobFileKey(org_id, id), sampleSpool(data_dir)]
   const max = app.config.GRID_IMPORT_MAX_MB * MEGABYTE
   const parts = request.parts() as AsyncIterable<FormPart>
   const form = await receiveFrom(request.raw, parts, spool, key, max)

@@ -1,15 +1,22 @@
 /** Files that are only looked at: received like those of jobs, and dropped when the answer is known. */
+import { join } from 'node:path'
 import { ApiError } from '../../kit/errors.ts'
 import type { Store } from '../../kit/store.ts'
+import { Spool } from '../../documents/index.ts'
 import type { SpooledFile } from '../../documents/index.ts'
 import { FileError } from '../readers/types.ts'
-import { importSpool, jobFileKey } from '../service.ts'
+import { jobFileKey } from '../service.ts'
 
 export interface SampleFile {
   name: string
   path: string
   byte_size: number
   sha256: string
+}
+
+/** Where samples lie while they are looked at; the sweep of imports takes what a crash left. */
+export function sampleSpool(data_dir: string): Spool {
+  return new Spool(join(data_dir, 'imports'), false)
 }
 
 /** A text that is sent in place of a file. */
@@ -21,7 +28,7 @@ export async function spooled(
 ): Promise<{ file: SampleFile; drop: () => Promise<void> }> {
   const [id] = (await store.db.ids(1)) as [number]
   const key = jobFileKey(org_id, id)
-  const spool = importSpool(data_dir)
+  const spool = sampleSpool(data_dir)
   const bytes = Buffer.from(text)
   const file: SpooledFile = await spool.take(key, once(bytes), bytes.length)
   return { file: { ...file, name: 'inline' }, drop: async () => await spool.drop(key) }

@@ -6,10 +6,8 @@ import { publicId } from '../../kit/ids.ts'
 import { rowsIn } from '../../kit/once.ts'
 import { record } from '../../kit/record.ts'
 import type { Row } from '../../kit/resource.ts'
-import type { Store } from '../../kit/store.ts'
 import type { Actor, OrgRows, Tx } from '../../kit/types.ts'
 import { versionConflict } from '../../kit/write.ts'
-import { readAdapter } from '../adapter.ts'
 import type { Adapter } from '../adapter.ts'
 import {
   countAdapters,
@@ -21,6 +19,8 @@ import {
   saveAdapter,
   saveVersion,
 } from './queries.ts'
+import { readFor } from './read.ts'
+import type { Schemas } from './read.ts'
 import { adapterView, contentHash } from './types.ts'
 import type { KeptAdapter, KeptVersion, Sent } from './types.ts'
 
@@ -45,10 +45,14 @@ export interface ReadDocument {
 }
 
 /** @throws 422 naming every failing part of the document, as parts of the field `document`. */
-export function readDocument(store: Pick<Store, 'registry'>, sent: Sent): ReadDocument {
+export async function readDocument(
+  store: Schemas,
+  org_id: number,
+  sent: Sent,
+): Promise<ReadDocument> {
   const source = typeof sent === 'string' ? sent : JSON.stringify(sent)
   try {
-    const adapter = readAdapter(source, store.registry)
+    const adapter = await readFor(store, org_id, source)
     const document = parse(source, { maxAliasCount: 0, schema: 'core' }) as Row
     return { adapter, document, hash: contentHash(adapter) }
   } catch (error) {

@@ -2,10 +2,10 @@
 import { invalid } from '../../kit/errors.ts'
 import type { ApiError } from '../../kit/errors.ts'
 import { idDigits } from '../../kit/ids.ts'
-import type { Store } from '../../kit/store.ts'
-import { readAdapter } from '../adapter.ts'
 import type { Adapter } from '../adapter.ts'
 import { findAdapter, findVersion } from './queries.ts'
+import { readFor } from './read.ts'
+import type { Schemas } from './read.ts'
 import type { Sent, VersionState } from './types.ts'
 
 /** An adapter as a job runs it; `adapter_id` and `state` are null for a document that is not kept. */
@@ -25,7 +25,7 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,79}$/
  * @throws 422 for a document that fails, 422 `not_found` or `not_live` naming the field.
  */
 export async function adapterFor(
-  store: Pick<Store, 'db' | 'registry'>,
+  store: Schemas,
   org_id: number,
   given: Sent,
   version?: number,
@@ -35,8 +35,7 @@ export async function adapterFor(
   if (!named) {
     if (version !== undefined)
       throw refused('version', 'conflicting', 'is for adapters that are kept, not for documents')
-    const source = typeof given === 'string' ? given : JSON.stringify(given)
-    return { ...readAdapter(source, store.registry), adapter_id: null, state: null }
+    return { ...(await readFor(store, org_id, given)), adapter_id: null, state: null }
   }
   const digits = ID.test(text) ? idDigits('adp', text) : null
   const by = digits === null ? { name: text } : { id: digits }
@@ -49,7 +48,7 @@ export async function adapterFor(
   }
   const found = await findVersion(store.db, org_id, adapter.id, number)
   if (!found) throw refused('version', 'not_found', `${adapter.name} has no version ${number}`)
-  const document = readAdapter(JSON.stringify(found.document), store.registry)
+  const document = await readFor(store, org_id, found.document)
   return { ...document, version: number, adapter_id: adapter.id, state: found.state }
 }
 

@@ -58,7 +58,9 @@ export interface KeptVersion {
 }
 
 /** Fingerprint of what a document means: equal ones map files equally, whatever number they have. */
-export function contentHash({ version: _, adapter_id: __, ...meaning }: Adapter): string {
+export function contentHash({ version: _, adapter_id: __, streams, ...rest }: Adapter): string {
+  // How the organization's own fields are declared is not said by the document.
+  const meaning = { ...rest, streams: streams.map(({ ext: ___, ...stream }) => stream) }
   return createHash('sha256').update(canonical(meaning)).digest('hex')
 }
 

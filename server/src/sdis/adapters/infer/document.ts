@@ -164,13 +164,6 @@ export function areStates({ values }: Shape): boolean {
   return values.length > 0 && values.every((value) => STATES.has(String(value).trim()))
 }
 
-/** Streams that related objects come from, by the type they have. */
-const STREAMS: Readonly<Record<string, string>> = {
-  building: 'buildings',
-  property: 'properties',
-  party: 'parties',
-}
-
 function resolveOf(type: string, matches: readonly Match[], key: Key): Row {
   const resolve: Row = {}
   for (const { target, shape } of matches) {
@@ -179,11 +172,12 @@ function resolveOf(type: string, matches: readonly Match[], key: Key): Row {
     const value = expressionOf(shape.name)
     if (related === 'party') resolve[target.path] = partyRule(target.path, matches, value)
     else
+      // By its code or its name, whatever source it came from; filled once it arrives.
       resolve[target.path] = {
         type: related,
-        stream: STREAMS[related] ?? related,
-        value,
-        missing: 'blank',
+        by: ['code', 'name'],
+        value: [value, value],
+        missing: 'pending',
       }
   }
   const building = resolve['building_id']
@@ -199,7 +193,7 @@ function partyRule(path: string, matches: readonly Match[], name: string): Row {
   const roles = ['tenant', 'landlord', 'owner'].includes(role) ? { roles: { value: [role] } } : {}
   return {
     type: 'party',
-    stream: STREAMS['party'],
+    stream: 'parties',
     value: code ?? name,
     missing: 'create_stub',
     stub: { kind: { value: 'company' }, legal_name: name, ...roles },
