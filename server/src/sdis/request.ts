@@ -11,7 +11,9 @@ import type { Adapter } from './adapter.ts'
 import { adapterFor, kept, requireLive } from './adapters/service.ts'
 import { findJob } from './job-queries.ts'
 import type { JobOptions } from './jobs.ts'
+import { FileError } from './readers/types.ts'
 import { OPTIONS_SCHEMA } from './request-schema.ts'
+import { effectiveDay } from './sample.ts'
 
 /** The parts of a request that are the same for every way in. */
 export interface Given {
@@ -150,6 +152,31 @@ function effectiveDate(
     issues.push({ field, code: 'in_the_future', message })
   }
   return date
+}
+
+/**
+ * The day that the file itself names, when the request names none; null when it does not.
+ * @throws 422 when that day is none, or after today.
+ */
+export async function dayOfFile(
+  path: string,
+  adapter: Adapter,
+  caller: Caller,
+): Promise<string | null> {
+  const issues: Issue[] = []
+  const field = 'adapter.effective.from'
+  let day: string | null = null
+  try {
+    day = await effectiveDay(path, adapter)
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    // What is wrong with the file as such is told by the job.
+    if (!['no_effective_date', 'time_budget'].includes(error.code)) return null
+    issues.push({ field, code: error.code, message: error.message })
+  }
+  if (day !== null) effectiveDate(day, adapter, caller, issues)
+  if (issues.length > 0) throw invalid(issues.map((issue) => ({ ...issue, field })))
+  return day
 }
 
 /** The issue of a dry run that is none, or has not come to its end. */

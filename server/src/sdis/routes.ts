@@ -26,7 +26,7 @@ import type { Input } from './input.ts'
 import { listJobs } from './job-queries.ts'
 import { jobView } from './jobs.ts'
 import { limitsOf } from './limits.ts'
-import { formGiven, readAsked } from './request.ts'
+import { dayOfFile, formGiven, readAsked } from './request.ts'
 import type { Asked, Given } from './request.ts'
 import { JOB_SCHEMA } from './request-schema.ts'
 import { resultRoutes } from './result-routes.ts'
@@ -180,11 +180,14 @@ async function accept(
   app: FastifyInstance,
   request: FastifyRequest,
   given: Given,
-  { as_of, dry_run, options }: Asked,
+  { as_of: asked, dry_run, options }: Asked,
   taken: Pick<JobRequest, 'id' | 'adapter' | 'file'>,
 ): ReturnType<typeof enqueue> {
   const { caller } = request
   await requireReferences(app.store, caller.org_id, taken.adapter)
+  const named = given.as_of === undefined && taken.file.byte_size > 0
+  const day = named ? await dayOfFile(taken.file.path, taken.adapter, caller) : null
+  const as_of = day ?? asked
   const key = idempotencyKey(request)
   const { adapter, version = null } = given
   const same = [adapter, as_of, taken.file.sha256]

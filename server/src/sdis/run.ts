@@ -19,6 +19,7 @@ import type { Put } from './line.ts'
 import type { Load } from './load.ts'
 import { partsOf } from './mapping.ts'
 import { writeChunk } from './pass.ts'
+import { fillPending } from './pending.ts'
 import { FileError } from './readers/types.ts'
 import { findSource, runAfter, saveRun, sourceId } from './record-queries.ts'
 import type { Resolver } from './resolve.ts'
@@ -220,6 +221,7 @@ async function writeChunks(running: Running, file: string, found: Survey): Promi
     alternating(running, opened, resolver),
   )
   if (complete) await endMissing(running, seen)
+  await fillPending(running)
   await session.transaction(job.org_id, async (tx) => {
     const { counts } = running
     // A replay is of single rows: it says nothing of the others at its date.
