@@ -177,7 +177,7 @@ export function foldedRow(
     else if (name in resource.fields && !derived.has(name)) row[name] = field.initial
     else row[name] = base[name] ?? field.initial
   }
-  row['external_ids'] = folded.values['external_ids'] ?? []
+  row['external_ids'] = 'external_ids' in folded.values ? row['external_ids'] : []
   row['tags'] = folded.values['tags'] ?? []
   for (const [name, value] of Object.entries(resource.derive(row))) {
     const field = resource.fields[name]

@@ -84,7 +84,8 @@ export class Diff {
     const made = stubs.map(({ resource, key, change }) =>
       effectOfNew(resource, { key, row: null }, change),
     )
-    return [...made, ...effects].flatMap((effect) => {
+    const inOrder = effects.toSorted((a, b) => (a.row ?? 0) - (b.row ?? 0))
+    return [...made, ...inOrder].flatMap((effect) => {
       const stated = effect.row === null ? null : (given.get(effect.row)?.stated ?? null)
       this.count(effect)
       this.hash.update(`${JSON.stringify(hashed(effect, stated))}\n`)

@@ -15,7 +15,7 @@ async function told(client: TestClient): Promise<Answer['body'][]> {
 
 const ROWS = 'Code,Name,Area\nA,Alpha,1\nB,Beta,2\nC,Gamma,3\n'
 
-describe('a job tells once how it ended', () => {
+describe('a job tells once what happens to it', () => {
   it.each([
     ['completed', ROWS, {}],
     ['completed_with_errors', 'Code,Name,Area\nA,Alpha,many\n', {}],
@@ -24,8 +24,10 @@ describe('a job tells once how it ended', () => {
     const client = await newOrganization()
     const job = await load(client, adapterOf({}, more), text)
     expect(job.state).toBe(state)
-    const [event, ...others] = await told(client)
+    const [created, started, event, ...others] = await told(client)
     expect(others).toEqual([])
+    expect(created).toMatchObject({ type: 'job.created', data: { object: { state: 'queued' } } })
+    expect(started).toMatchObject({ type: 'job.started', data: { object: { id: job.id } } })
     expect(event).toMatchObject({
       type: `job.${state}`,
       resource_seq: 0,
@@ -43,9 +45,12 @@ describe('a job tells once how it ended', () => {
     expect(job.state).toBe('awaiting_review')
     await client.post(`/sdis/jobs/${job.id}/approve`, undefined)
     await finished(client, job.id)
-    expect((await told(client)).map(({ type }) => type)).toEqual([
-      'job.completed',
+    const types = (await told(client)).map(({ type }) => type)
+    expect(types.slice(3)).toEqual([
+      'job.created',
+      'job.started',
       'job.awaiting_review',
+      'job.approved',
       'job.completed',
     ])
   })
@@ -57,7 +62,7 @@ describe('a job tells once how it ended', () => {
       const answer = await client.post(`/sdis/jobs/${body.id}/cancel`, undefined)
       expect(answer.status).toBe(200)
       await client.post(`/sdis/jobs/${body.id}/cancel`, undefined)
-      const [event, ...others] = await told(client)
+      const [, event, ...others] = await told(client)
       expect(others).toEqual([])
       expect(event).toMatchObject({
         type: 'job.cancelled',

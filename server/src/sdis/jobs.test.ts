@@ -125,7 +125,7 @@ describe('POST /sdis/jobs', () => {
   })
 
   it.each([
-    ['JSON', JSON.stringify({ adapter: {} }), { 'content-type': 'application/json' }, 415],
+    ['a text', 'x', { 'content-type': 'text/plain' }, 415],
     ['a form that is none', 'x', { 'content-type': 'multipart/form-data; boundary=b' }, 400],
     ['no boundary', 'x', { 'content-type': 'multipart/form-data' }, 400],
   ])('refuses %s', async (_, body, headers, status) => {
@@ -206,7 +206,7 @@ describe('POST /sdis/jobs', () => {
     const other = await newOrganization()
     await send({}, other)
     await send({ as_of: 'soon' }, other)
-    await other.post('/sdis/jobs', '{}', { 'content-type': 'application/json' })
+    await other.post('/sdis/jobs', 'x', { 'content-type': 'text/plain' })
     const { app } = await grid()
     await app.requestLog.flush()
     const direct = await owner()

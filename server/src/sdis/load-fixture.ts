@@ -39,6 +39,22 @@ export async function load(
   return await finished(client, sent.body.id)
 }
 
+/** Sends a file with more fields of the form; objects go as JSON. */
+export async function sendWith(
+  client: TestClient,
+  adapter: string,
+  file: string | { name: string; bytes: Uint8Array<ArrayBuffer> },
+  more: Readonly<Record<string, unknown>>,
+): Promise<Answer> {
+  const { name, bytes } = typeof file === 'string' ? fileOf(file) : file
+  const form = new FormData()
+  form.set('adapter', adapter)
+  for (const [field, value] of Object.entries(more))
+    form.set(field, typeof value === 'string' ? value : JSON.stringify(value))
+  form.set('file', new Blob([bytes]), name)
+  return await client.post('/sdis/jobs', form)
+}
+
 /** Errors of a job, each as its row, field and code. */
 export async function errorsOf(client: TestClient, job: { id: string }): Promise<unknown[][]> {
   const { body } = await client.get(`/sdis/jobs/${job.id}/errors?limit=200`)
@@ -53,6 +69,15 @@ export async function buildings(
 ): Promise<Record<string, Part>> {
   const { body } = await client.get(`/buildings?limit=200&fields=code,${fields}${query}`)
   return Object.fromEntries(body.data.map(({ id: _id, code, ...rest }: Part) => [code, rest]))
+}
+
+/** In a database of one's own, ids that no other file of the test run has: uploads of all of them lie in one folder. */
+export async function ownIds(): Promise<void> {
+  const client = await owner()
+  await client.query(
+    `select setval('app.id_seq', 1001 + 1000 * (1000000 + floor(random() * 1000000))::bigint)`,
+  )
+  await client.end()
 }
 
 /** Tables that loads write. How a job ended is told beside what it loads, and not counted. */

@@ -74,18 +74,13 @@ export const ADAPTER_GIVEN: JsonSchema = {
   ],
 }
 
-const ROWS: JsonSchema = {
-  type: 'array',
-  minItems: 1,
-  maxItems: 100_000,
-  items: { type: 'object', additionalProperties: true, description: 'A row, by column.' },
-}
-
 export const INLINE: JsonSchema = {
   type: ['string', 'array'],
   description: 'The data itself: the text of a CSV file, or rows as objects by column.',
   minLength: 1,
-  ...ROWS,
+  minItems: 1,
+  maxItems: 100_000,
+  items: { type: 'object', additionalProperties: true, description: 'A row, by column.' },
   examples: [[{ Code: 'A', Name: 'Alpha' }]],
 }
 

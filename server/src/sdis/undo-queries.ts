@@ -53,7 +53,8 @@ export async function editedSince(
     `select u.id from unnest($4::bigint[]) as u(id)
      where not exists (select from assertion a where a.org_id = $1 and a.object_id = u.id and a.tx_id < $3)
        and exists (select from assertion a join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
-         where a.org_id = $1 and a.object_id = u.id and t.job_id is distinct from $2 and t.actor_type <> 'system')`,
+         where a.org_id = $1 and a.object_id = u.id and t.job_id is distinct from $2 and t.actor_type <> 'system'
+           and not exists (select from job j where j.org_id = $1 and j.id = t.job_id and (j.kind = 'undo' or j.undone_by is not null)))`,
     [job.org_id, job.id, first_tx, ids],
   )
   return rows.map(({ id }) => Number(id))
