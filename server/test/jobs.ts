@@ -2,6 +2,7 @@
 import { openAsBlob } from 'node:fs'
 import { basename } from 'node:path'
 import { inject } from 'vitest'
+import { STANDARD_LIMITS } from '../src/sdis/limits.ts'
 import { pullingOf } from '../src/sdis/pull/fetch.ts'
 import { workOnJob } from '../src/sdis/work.ts'
 import { grid } from './grid.ts'
@@ -34,7 +35,7 @@ export async function finished(client: TestClient, id: string): Promise<Answer['
     if (!OPEN.has(body.state)) return body
     const problems: string[] = []
     const stopping = new AbortController().signal
-    await workOnJob(db, inject('files'), (message) => problems.push(message), stopping, pulling)
+    await workOnJob(db, inject('files'), (message) => problems.push(message), stopping, STANDARD_LIMITS, pulling)
     if (problems.length > 0) throw new Error(problems.join('; '))
   }
 }

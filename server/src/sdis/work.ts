@@ -5,7 +5,7 @@ import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
 import { STANDARD_LIMITS } from './limits.ts'
 import type { JobLimits } from './limits.ts'
-import { pullFile } from './pull/fetch.ts'
+import { pullFile, pullingOf } from './pull/fetch.ts'
 import type { Pulling } from './pull/fetch.ts'
 import { runJob } from './run.ts'
 import { Stopped } from './running.ts'
@@ -64,9 +64,13 @@ export async function workOnJob(
   db: Db,
   data_dir: string,
   log: (message: string) => void,
-  stopping: AbortSignal,
-  pulling: Pulling,
+  stopping: AbortSignal = new AbortController().signal,
   limits: JobLimits = STANDARD_LIMITS,
+  pulling: Pulling = pullingOf({
+    GRID_SOURCE_ALLOW_CIDRS: [],
+    GRID_MASTER_KEY: null,
+    GRID_DATA_DIR: data_dir,
+  }),
 ): Promise<number> {
   const own = new Db(db.config, CONNECTIONS)
   try {
