@@ -49,6 +49,8 @@ const NAMED_PUBLIC = [
   'events/payload.ts',
   'events/platform.ts',
   'events/wake.ts',
+  // The model as data: types and what each of their fields can do.
+  'grid/schema.ts',
   // The times to keep, which the demo portfolio plans by.
   'work-orders/rules.ts',
 ]
