@@ -77,11 +77,7 @@ describe('a query', () => {
   })
 
   it('follows relations, three of them one behind the other', async () => {
-    const building = await client.post('/buildings', {
-      property_id: properties[1],
-      name: 'Haus',
-      code: 'H1',
-    })
+    const building = await client.post('/buildings', samples.building(properties[1] as string))
     const floor = await client.post('/floors', samples.floor(building.body.id))
     const space = await client.post('/spaces', samples.space(building.body.id, floor.body.id))
     const order = await client.post('/work_orders', {
