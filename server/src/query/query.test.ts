@@ -303,7 +303,7 @@ describe('facts', () => {
       await values({
         from: 'fact',
         select: ['object_id'],
-        where: { field: 'rentable_area', value: { gt: 5000 } },
+        where: { field: 'rentable_area', value: { gt: 5000 }, object_type: 'lease' },
       }),
     ).toEqual([second])
     expect(
