@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
-import { sendQuery } from './answer.ts'
+import { sendQuery } from './answer-routes.ts'
 import * as docs from './docs.ts'
 import { runQuery } from './run.ts'
+import { sqlRoutes } from './sql/routes.ts'
 import type { QueryBody } from './types.ts'
 
 /** Questions about the portfolio: one at a time, saved, or as SQL. */
@@ -17,4 +18,5 @@ export function queryRoutes(app: FastifyInstance): void {
       cost_max,
     )
   })
+  sqlRoutes(app)
 }

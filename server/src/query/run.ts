@@ -18,6 +18,7 @@ import { FACT_ROWS, factEntity, schemaEntity } from './facts.ts'
 import { planOf } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { schemaRows } from './schema-rows.ts'
+import { limitTime } from './session-queries.ts'
 import type { Catalog } from './sources.ts'
 import { tablesAt, timesOf } from './times.ts'
 import type { Tables } from './times.ts'
@@ -181,7 +182,7 @@ async function execute(
 
 async function explained(tx: Tx, sql: string, params: readonly string[]): Promise<Plan> {
   const [, [row]] = await Promise.all([
-    tx.query(`set local statement_timeout = ${TIMEOUT_MS}`),
+    limitTime(tx, TIMEOUT_MS),
     tx.query<{ 'QUERY PLAN': unknown }>(`explain (format json) ${sql}`, params),
   ])
   return planOf(row?.['QUERY PLAN'])
