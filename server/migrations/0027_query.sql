@@ -5,10 +5,10 @@ create table saved_query (
   id bigint not null,
   name text not null,
   description text,
-  -- The document, with its parameters in the places of values.
-  query jsonb not null,
+  -- The document as it was sent, with its parameters in the places of values.
+  query json not null,
   -- Values of parameters that a run leaves out.
-  defaults jsonb not null default '{}',
+  defaults json not null,
   version integer not null default 1,
   created_at timestamptz not null,
   updated_at timestamptz not null,

@@ -56,6 +56,12 @@ const OTHERS: readonly Audited[] = [
       last_position: { type: ['integer', 'null'], description: 'Last entry exported.' },
     },
   },
+  ...['created', 'updated', 'deleted'].map((done) => ({
+    action: `saved_query.${done}`,
+    object_type: 'saved_query',
+    description: `A saved query was ${done}.`,
+    details: { name: { type: 'string', description: 'Its name.' } },
+  })),
   {
     action: 'sql.run',
     object_type: 'organization',

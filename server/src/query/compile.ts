@@ -39,17 +39,39 @@ export function compile(
   limit: number,
   after: CursorValues | null,
 ): Compiled {
+  const { compiled, issues } = build(body, catalog, { org_id, limit, after, open: false })
+  if (issues.length > 0) throw invalid(issues)
+  return compiled
+}
+
+/** What is wrong with a query that is to be run later, with values in the places of its parameters. */
+export function issuesOf(body: QueryBody, catalog: Catalog): Issue[] {
+  return build(body, catalog, { org_id: 0, limit: 1, after: null, open: true }).issues
+}
+
+interface Building {
+  org_id: number
+  limit: number
+  after: CursorValues | null
+  /** Parameters may have no values yet. */
+  open: boolean
+}
+
+function build(
+  body: QueryBody,
+  catalog: Catalog,
+  { org_id, limit, after, open }: Building,
+): { compiled: Compiled; issues: Issue[] } {
   const issues: Issue[] = []
-  const base = catalog(body.from) as Entity
-  const sources = new Sources(catalog, base, issues)
+  const sources = new Sources(catalog, catalog(body.from) as Entity, issues)
   const columns = outputs(body.select, body.group_by ?? [], sources, issues)
   const grouped = body.group_by !== undefined || columns.some(({ aggregate }) => aggregate !== null)
   const params = [String(org_id)]
-  const where = whereSql(body, sources, params, issues)
-  const parts = { body, sources, columns, params, issues }
+  const parts = { body, sources, columns, params, issues, open }
+  const where = whereSql(parts)
   const sql = grouped ? groupSql(parts, where, limit) : rowsSql(parts, where, limit, after)
-  if (issues.length > 0) throw invalid(issues)
-  return { ...sql, params, outputs: columns, sources, grouped, warnings: warningsOf(body, columns) }
+  const warnings = warningsOf(body, columns)
+  return { compiled: { ...sql, params, outputs: columns, sources, grouped, warnings }, issues }
 }
 
 interface Parts {
@@ -58,9 +80,10 @@ interface Parts {
   columns: readonly Output[]
   params: string[]
   issues: Issue[]
+  open: boolean
 }
 
-function whereSql(body: QueryBody, sources: Sources, params: string[], issues: Issue[]): string {
+function whereSql({ body, sources, params, issues, open }: Parts): string {
   const { base } = sources
   const resolve = (name: string, at: string): Compared | null => sources.resolve(name, at)
   const own = [ownedSql(base, 't', '$1::bigint')]
@@ -70,7 +93,7 @@ function whereSql(body: QueryBody, sources: Sources, params: string[], issues: I
   }
   // Facts of what the caller may not see have no type.
   if (base.name === 'fact') own.push(`${base.fields.get('object_type')?.sql('t')} is not null`)
-  const given = treeSql(body.where ?? {}, 'where', { resolve, params, issues, count: 0 })
+  const given = treeSql(body.where ?? {}, 'where', { resolve, params, issues, open, count: 0 })
   return [...own, given].join(' and ')
 }
 
@@ -130,7 +153,7 @@ function sortKeys(
 }
 
 function groupSql(
-  { body, sources, columns, params, issues }: Parts,
+  { body, sources, columns, params, issues, open }: Parts,
   where: string,
   limit: number,
 ): Pick<Compiled, 'sql' | 'keys'> {
@@ -150,7 +173,13 @@ function groupSql(
     if (!found) issues.push(unknownColumn(name, at, columns))
     return found ?? null
   }
-  const having = treeSql(body.having ?? {}, 'having', { resolve: named, params, issues, count: 0 })
+  const having = treeSql(body.having ?? {}, 'having', {
+    resolve: named,
+    params,
+    issues,
+    open,
+    count: 0,
+  })
   const order = (body.order_by ?? []).slice(0, ORDER_MAX).flatMap(([name = '', way], i) => {
     const column = named(name, `order_by[${i}]`)
     return column

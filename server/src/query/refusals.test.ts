@@ -23,6 +23,11 @@ async function values(body: object): Promise<unknown[]> {
 
 describe('what is wrong', () => {
   const REFUSED: [string, object, object[]][] = [
+    [
+      'the schema of another time',
+      { from: 'schema', as_of: { valid_at: '2026-01-01' } },
+      [{ field: 'as_of', code: 'unsupported_with_time' }],
+    ],
     ['a type', { from: 'leese' }, [{ field: 'from', code: 'unknown_value', suggestion: 'lease' }]],
     [
       'fields, each where it stands',

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { sendQuery } from './answer-routes.ts'
 import * as docs from './docs.ts'
 import { runQuery } from './run.ts'
+import { savedRoutes } from './saved-routes.ts'
 import { sqlRoutes } from './sql/routes.ts'
 import type { QueryBody } from './types.ts'
 
@@ -18,5 +19,6 @@ export function queryRoutes(app: FastifyInstance): void {
       cost_max,
     )
   })
+  savedRoutes(app)
   sqlRoutes(app)
 }

@@ -11,7 +11,7 @@ import type { Scope } from '../kit/scopes.ts'
 import type { Store } from '../kit/store.ts'
 import type { Caller, Tx } from '../kit/types.ts'
 import { closest } from '../kit/validate.ts'
-import { compile } from './compile.ts'
+import { compile, issuesOf } from './compile.ts'
 import type { Compiled } from './compile.ts'
 import { entityOf } from './entity.ts'
 import { FACT_ROWS, factEntity, schemaEntity } from './facts.ts'
@@ -48,7 +48,7 @@ export async function runQuery(
 ): Promise<QueryPage> {
   const issues: Issue[] = []
   const catalog = catalogFor(store, caller)
-  requireEntity(store, body.from, issues)
+  requireEntity(store, body, issues)
   const times = timesOf(body, caller.time_zone, issues)
   if (issues.length > 0) throw invalid(issues)
   const { limit = LIMIT_DEFAULT, cursor } = body
@@ -60,6 +60,14 @@ export async function runQuery(
   const statement = statementOf(compiled, tables)
   const { plan, rows } = await execute(store, caller.org_id, statement, cost_max, body.explain)
   return pageOf(store.secret, hash, compiled, plan, rows, limit)
+}
+
+/** What is wrong with a query that is kept, but for values it does not have yet. */
+export function problemsOf(store: Store, caller: Caller, body: QueryBody): Issue[] {
+  const issues: Issue[] = []
+  requireEntity(store, body, issues)
+  timesOf(body, caller.time_zone, issues)
+  return issues.length > 0 ? issues : issuesOf(body, catalogFor(store, caller))
 }
 
 /** What the caller may ask for, by name. */
@@ -74,8 +82,12 @@ function catalogFor({ registry }: Store, caller: Caller): Catalog {
   }
 }
 
-function requireEntity({ registry }: Store, from: string, issues: Issue[]): void {
+function requireEntity({ registry }: Store, { from, as_of }: QueryBody, issues: Issue[]): void {
   const allowed = [...registry.keys(), 'fact', 'schema']
+  if (from === 'schema' && as_of) {
+    const message = 'the schema is that of today'
+    issues.push({ field: 'as_of', code: 'unsupported_with_time', message })
+  }
   if (allowed.includes(from)) return
   const suggestion = closest(from, allowed)
   const message = `there is no type '${from}'`

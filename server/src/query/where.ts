@@ -19,6 +19,8 @@ export interface Conditions {
   resolve: (name: string, at: string) => Compared | null
   params: string[]
   issues: Issue[]
+  /** Parameters may stand in the place of values: the query is looked at and not run. */
+  open?: boolean
   /** Comparisons so far. */
   count: number
 }
@@ -57,15 +59,16 @@ function listSql(
 function fieldSql(name: string, value: unknown, at: string, to: Conditions): string {
   const compared = to.resolve(name, at)
   if (!compared) return 'true'
-  const operations: Tree = isTree(value)
-    ? value
-    : Array.isArray(value)
-      ? { in: value }
-      : value === null
-        ? { is_null: true }
-        : { eq: value }
+  const operations: Tree =
+    parameterIn(value) === null && isTree(value)
+      ? value
+      : Array.isArray(value)
+        ? { in: value }
+        : value === null
+          ? { is_null: true }
+          : { eq: value }
   const parts = Object.entries(operations).map(([op, given]) => {
-    const where = isTree(value) ? `${at}.${op}` : at
+    const where = operations === value ? `${at}.${op}` : at
     return operationSql(compared, op, given, where, to)
   })
   if (parts.length > 0) return parts.join(' and ')
@@ -97,6 +100,9 @@ function operationSql(
     })
     return 'true'
   }
+  const parameter = parameterIn(given)
+  if (parameter !== null)
+    return to.open ? 'true' : refuse(to, at, 'required', `parameter '${parameter}' has no value`)
   const values = valuesOf(field, type, op, given, at, to)
   return values ? comparisonSql(name, type, op, values, to.params) : 'true'
 }
@@ -160,6 +166,16 @@ function refuse(to: Conditions, field: string, code: string, message: string): s
 function isOperator(text: string): text is Operator {
   return (OPERATORS as readonly string[]).includes(text)
 }
+
+/** The name of the parameter that stands in the place of a value, null for a value. */
+export function parameterIn(value: unknown): string | null {
+  if (!isTree(value)) return null
+  const [[key, name] = ['', null], ...more] = Object.entries(value)
+  const fits = key === '$param' && more.length === 0 && typeof name === 'string'
+  return fits && PARAMETER.test(name) ? name : null
+}
+
+const PARAMETER = /^[a-z][a-z0-9_]{0,62}$/
 
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -339,14 +339,12 @@ describe('behind the fence', () => {
     }
     await put('good', '1 minute')
     await put('old', '-1 second')
-    expect(
-      await Promise.all([
-        await count('good'),
-        await count('old'),
-        await count('forged'),
-        await count(''),
-      ]),
-    ).toEqual([1, 0, 0, 0])
+    expect([
+      await count('good'),
+      await count('old'),
+      await count('forged'),
+      await count(''),
+    ]).toEqual([1, 0, 0, 0])
     await sql.query('delete from console_context where org_id = $1', [own.org_id])
     const settings = await client.query(`select name, setting from pg_settings where name in
       ('default_transaction_read_only', 'work_mem', 'max_parallel_workers_per_gather', 'temp_file_limit', 'statement_timeout') order by name`)
