@@ -223,6 +223,16 @@ export const SETTINGS = {
     '24',
     age(1, 8_760),
   ),
+  GRID_QUERY_COST_MAX: setting(
+    'What a query may be thought to cost before it is refused, in the units of the database: about one for each page read in order.',
+    '1000000',
+    whole(1_000, 1_000_000_000),
+  ),
+  GRID_SQL_CONSOLE: setting(
+    'Whose keys may run SQL with the scope console:sql: sandbox, all or none.',
+    'sandbox',
+    oneOf('sandbox', 'all', 'none'),
+  ),
   GRID_ENV: setting(
     'development lets webhooks have http addresses.',
     'production',

@@ -21,6 +21,7 @@ import { partyRoutes } from './parties/routes.ts'
 import { planRoutes } from './plans/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
+import { queryRoutes } from './query/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
 import { adapterRoutes } from './sdis/adapters/routes.ts'
 import { pullRoutes } from './sdis/pull/routes.ts'
@@ -43,6 +44,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   documentRoutes,
   workOrderRoutes,
   gridRoutes,
+  queryRoutes,
   changeRoutes,
   eventRoutes,
   adapterRoutes,

@@ -27,6 +27,10 @@ export const tags: readonly Tag[] = [
     description:
       'The second-generation model: the same objects with the facts, sources and history behind each value.',
   },
+  {
+    name: 'query',
+    description: 'Ask across types, facts and the schema: as a document, saved, or as SQL.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

@@ -177,25 +177,31 @@ describe('a role', () => {
   it('of the service can neither log in as more, nor own, nor step around a policy', async () => {
     const { rows } = await client.query(
       `select rolname, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication as strong, rolcanlogin as login
-       from pg_roles where rolname in ('grid', 'grid_app', 'grid_restricted', 'grid_system') order by rolname`,
+       from pg_roles where rolname in ('grid', 'grid_app', 'grid_console', 'grid_restricted', 'grid_sql', 'grid_system') order by rolname`,
     )
     expect(rows).toEqual([
       { rolname: 'grid', strong: false, login: true },
       { rolname: 'grid_app', strong: false, login: false },
+      { rolname: 'grid_console', strong: false, login: false },
       { rolname: 'grid_restricted', strong: false, login: false },
+      { rolname: 'grid_sql', strong: false, login: true },
       { rolname: 'grid_system', strong: false, login: false },
     ])
     const owned = await column(
-      `select relname from pg_class where relowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole, 'grid_system'::regrole)
-       union all select proname from pg_proc where proowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole)`,
+      `select relname from pg_class where relowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole, 'grid_system'::regrole, 'grid_console'::regrole, 'grid_sql'::regrole)
+       union all select proname from pg_proc where proowner in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole, 'grid_console'::regrole, 'grid_sql'::regrole)`,
     )
     expect(owned).toEqual([])
     const members = await column(
       `select roleid::regrole || ' ' || member::regrole || case when inherit_option then '' else ' when set' end from pg_auth_members
-       where roleid in ('grid_app'::regrole, 'grid_restricted'::regrole, 'grid_system'::regrole)
-         or member in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole) order by 1`,
+       where roleid in ('grid_app'::regrole, 'grid_restricted'::regrole, 'grid_system'::regrole, 'grid_console'::regrole)
+         or member in ('grid'::regrole, 'grid_app'::regrole, 'grid_restricted'::regrole, 'grid_console'::regrole, 'grid_sql'::regrole) order by 1`,
     )
-    expect(members).toEqual(['grid_app grid', 'grid_restricted grid when set'])
+    expect(members).toEqual([
+      'grid_app grid',
+      'grid_console grid_sql',
+      'grid_restricted grid when set',
+    ])
   })
 
   it('of a key of some properties reaches only what has a policy of its own, within the organization', async () => {

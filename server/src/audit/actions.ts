@@ -80,6 +80,29 @@ const OTHERS: readonly Audited[] = [
       last_position: { type: ['integer', 'null'], description: 'Last entry exported.' },
     },
   },
+  ...['created', 'updated', 'deleted'].map((done) => ({
+    action: `saved_query.${done}`,
+    object_type: 'saved_query',
+    description: `A saved query was ${done}.`,
+    details: { name: { type: 'string', description: 'Its name.' } },
+  })),
+  {
+    action: 'sql.run',
+    object_type: 'organization',
+    description:
+      'A statement was sent to the SQL console, and run unless the outcome says otherwise.',
+    details: {
+      sql: { type: 'string', description: 'The statement.' },
+      outcome: {
+        type: 'string',
+        description: 'ok; limit_rows or limit_bytes: cut off; otherwise the code of the problem.',
+      },
+      views: { type: 'array', items: { type: 'string' }, description: 'Views that it reads.' },
+      cost: { type: ['integer', 'null'], description: 'What it was thought to cost.' },
+      rows: { type: ['integer', 'null'], description: 'Rows that were answered.' },
+      ms: { type: ['integer', 'null'], description: 'How long it took, in milliseconds.' },
+    },
+  },
 ]
 
 /** Every action, in the order of the resources. */

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { Client, escapeIdentifier, escapeLiteral } from 'pg'
 import type { ClientConfig } from 'pg'
+import { createConsoleRole } from './console-role.ts'
 
 const FOLDER = new URL('../../migrations/', import.meta.url)
 
@@ -112,13 +113,13 @@ async function requireVersion(client: Client): Promise<void> {
 
 /**
  * grid_app holds the rights of the service, grid_system owns the few functions that cross organizations, and
- * grid_restricted is what the service becomes for a key of some properties.
+ * grid_restricted is what the service becomes for a key of some properties. grid_console reads the views of the SQL console.
  */
 async function createRoles(
   client: Client,
   appRole: { name: string; password: string | null },
 ): Promise<void> {
-  for (const name of ['grid_app', 'grid_system', 'grid_restricted']) {
+  for (const name of ['grid_app', 'grid_system', 'grid_restricted', 'grid_console']) {
     await client.query(
       `do $$ begin create role ${name} nologin; exception when duplicate_object or unique_violation then null; end $$`,
     )
@@ -131,6 +132,7 @@ async function createRoles(
   }
   await client.query(`grant grid_app to ${name}`)
   await client.query(`grant grid_restricted to ${name} with inherit false, set true`)
+  await createConsoleRole(client, appRole)
 }
 
 /**

@@ -53,6 +53,7 @@ export const ORG_TABLES = [
   'inbox_request',
   'adapter',
   'adapter_version',
+  'saved_query',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -67,6 +68,7 @@ export const CONTROL_TABLES: Readonly<Record<string, string>> = {
   quota: 'counted by every process for keys and organizations alike, and not kept',
   job: 'claimed by any worker, whatever the organization',
   app_registration: 'found by its client id, whichever organization installs it',
+  console_context: 'found by its token by a session that knows no organization',
   app_grant: 'found by its hash before the organization of a client is known',
 }
 
@@ -138,6 +140,7 @@ export const DEFINER_FUNCTIONS: Readonly<
   recover_deliveries: { owner: 'system', why: 'takes deliveries back from workers that are gone' },
   failing_webhooks: { owner: 'system', why: 'finds webhooks of any organization that fail' },
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
+  console_org: { owner: 'system', why: 'finds whose statement a console runs, by its token' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   schedules_due: { owner: 'system', why: 'finds schedules of any organization that are due' },
   connections_sealed_otherwise: {

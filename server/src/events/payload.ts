@@ -21,6 +21,7 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   job: { prefix: 'job', path: 'sdis/jobs' },
   api_key: { prefix: 'key', path: 'api-keys' },
   webhook: { prefix: 'wh', path: 'webhooks' },
+  saved_query: { prefix: 'qry', path: 'grid/v2/queries' },
   app: { prefix: 'app', path: 'developer/apps' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
 }

@@ -54,6 +54,11 @@ export const ERRORS = {
     'The key is restricted to some properties',
     'Use a key without that restriction, or name only objects of the properties of the key.',
   ],
+  console_closed: [
+    403,
+    'SQL is not open to this organization',
+    'Ask whoever runs the service to open it with GRID_SQL_CONSOLE, or use a sandbox or POST /grid/v2/query.',
+  ],
   not_found: [
     404,
     'Not found',
@@ -148,6 +153,26 @@ export const ERRORS = {
     422,
     'The file cannot be used',
     'The detail says what is wrong with the file; correct it and send it again.',
+  ],
+  query_too_costly: [
+    422,
+    'The query would cost too much',
+    'Filter by an indexed field, follow fewer relations or ask for less; the detail says what it would cost.',
+  ],
+  query_timeout: [
+    422,
+    'The query ran past its time limit',
+    'Filter more or follow fewer relations; explain tells what takes long.',
+  ],
+  sql_refused: [
+    422,
+    'The statement is not one that may be run',
+    'Send one SELECT over the listed views with the listed functions; errors says what is not allowed.',
+  ],
+  sql_failed: [
+    422,
+    'The statement failed',
+    'Correct the statement; the detail is what the database said of it.',
   ],
   rate_limited: [
     429,

@@ -34,9 +34,14 @@ export interface Condition {
 
 export interface SortKey {
   column: string
+  /** SQL of the value where it is no column of the table `t`. */
+  sql?: string
   type: ColumnType
   descending: boolean
 }
+
+/** Columns that are never null, so that an index in their order serves a sort by them. */
+const NEVER_NULL = new Set(['id', 'version', 'created_at', 'updated_at'])
 
 const ORDERED: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'is_null']
 
@@ -117,21 +122,31 @@ export function parseCondition(
     })
     return null
   }
-  const values = op === 'in' || op === 'nin' ? text.split(',') : [text]
-  const checked = values.map((value) => literal(owner, column, op, value))
-  if (checked.includes(null)) {
+  const given = op === 'in' || op === 'nin' ? text.split(',') : [text]
+  const prefix = column.name === 'id' ? owner.prefix : referencePrefix(column)
+  const values = literals(prefix, column, op, given)
+  if (!values) {
     issues.push({ field: key, code: 'invalid_value', ...describe(column, op, text) })
     return null
   }
-  return { via, column, op, values: checked as string[] }
+  return { via, column, op, values }
 }
 
-/** The value as PostgreSQL text, or null when it does not fit the column. */
-function literal(owner: Resource, column: Column, op: Operator, value: string): string | null {
+/** Values as PostgreSQL text, or null when one does not fit the column. @param prefix of the ids, where it holds ids. */
+export function literals(
+  prefix: string,
+  column: Column,
+  op: Operator,
+  given: readonly string[],
+): string[] | null {
+  const values = given.map((value) => literal(prefix, column, op, value))
+  return values.every((value) => value !== null) ? values : null
+}
+
+function literal(prefix: string, column: Column, op: Operator, value: string): string | null {
   if (op === 'is_null') return value === 'true' || value === 'false' ? value : null
   switch (column.type) {
     case 'bigint': {
-      const prefix = column.name === 'id' ? owner.prefix : referencePrefix(column)
       const digits = idDigits(prefix, value)
       return digits === null ? null : String(digits)
     }
@@ -159,7 +174,8 @@ function choiceFits(column: Column, op: Operator, value: string): boolean {
   return !values || !exact || values.includes(value)
 }
 
-function describe(
+/** What a value of the column must be, for who gave another. */
+export function describe(
   column: Column,
   op: Operator,
   text: string,
@@ -180,24 +196,30 @@ function describe(
   return { message: `must be ${wanted[column.type]}, got '${text}'` }
 }
 
-function referencePrefix(column: Column): string {
+/** Prefix of the ids that a reference holds; empty for other columns. */
+export function referencePrefix(column: Column): string {
   return /^\^([a-z]+)_/.exec(String(column.field.schema['pattern']))?.[1] ?? ''
 }
 
 /** SQL of one condition on the table aliased `t`; values are appended to `params`. */
 export function conditionSql(condition: Condition, params: string[]): string {
-  const { via } = condition
-  if (!via) return comparison('t', condition, params)
-  const inner = comparison('r', condition, params)
+  const { via, column, op, values } = condition
+  if (!via) return comparisonSql(`t.${column.name}`, column.type, op, values, params)
+  const inner = comparisonSql(`r.${column.name}`, column.type, op, values, params)
   // An organization is its own owner.
   const owner = via.target.name === 'organization' ? via.column : 'org_id'
   return `exists (select from ${via.target.name} r where r.org_id = t.${owner} and r.id = t.${via.column} and r.deleted_at is null and ${inner})`
 }
 
-function comparison(alias: string, { column, op, values }: Condition, params: string[]): string {
-  const name = `${alias}.${column.name}`
-  const bind = (value: string, type: string = column.type): string =>
-    `$${params.push(value)}::${type}`
+/** SQL of one comparison; values are appended to `params`. @param name SQL of the value compared. */
+export function comparisonSql(
+  name: string,
+  column: ColumnType,
+  op: Operator,
+  values: readonly string[],
+  params: string[],
+): string {
+  const bind = (value: string, type: string = column): string => `$${params.push(value)}::${type}`
   const first = values[0] as string
   switch (op) {
     case 'eq':
@@ -205,9 +227,9 @@ function comparison(alias: string, { column, op, values }: Condition, params: st
     case 'ne':
       return `${name} is distinct from ${bind(first)}`
     case 'in':
-      return `${name} = any(${bind(arrayLiteral(values), `${column.type}[]`)})`
+      return `${name} = any(${bind(arrayLiteral(values), `${column}[]`)})`
     case 'nin':
-      return `(${name} is null or ${name} <> all(${bind(arrayLiteral(values), `${column.type}[]`)}))`
+      return `(${name} is null or ${name} <> all(${bind(arrayLiteral(values), `${column}[]`)}))`
     case 'gt':
       return `${name} > ${bind(first)}`
     case 'gte':
@@ -217,7 +239,7 @@ function comparison(alias: string, { column, op, values }: Condition, params: st
     case 'lte':
       return `${name} <= ${bind(first)}`
     case 'contains':
-      return column.type === 'text[]'
+      return column === 'text[]'
         ? `${name} @> array[${bind(first, 'text')}]`
         : `${name} ilike ${bind(`%${likeEscape(first)}%`)}`
     case 'starts_with':
@@ -277,21 +299,24 @@ export function keysetSql(
   where: string | null
 } {
   const order = sort
-    .map((key) => `t.${key.column} ${key.descending ? 'desc' : 'asc'} nulls last`)
+    .map((key) => {
+      const nulls = isNeverNull(key) ? '' : ' nulls last'
+      return `${keySql(key)} ${key.descending ? 'desc' : 'asc'}${nulls}`
+    })
     .join(', ')
   if (!after) return { order, where: null }
   const branches: string[] = []
   const equal: string[] = []
   sort.forEach((key, i) => {
     const value = after[i] ?? null
-    const name = `t.${key.column}`
+    const name = keySql(key)
     if (value === null) {
       equal.push(`${name} is null`)
       return
     }
     const bound = `$${params.push(value)}::${key.type}`
     const beyond = `${name} ${key.descending ? '<' : '>'} ${bound}`
-    const later = key.column === 'id' ? beyond : `(${beyond} or ${name} is null)`
+    const later = isNeverNull(key) ? beyond : `(${beyond} or ${name} is null)`
     branches.push([...equal, later].join(' and '))
     equal.push(`${name} = ${bound}`)
   })
@@ -302,6 +327,15 @@ export function keysetSql(
         ? (branches[0] as string)
         : `(${branches.map((b) => `(${b})`).join(' or ')})`,
   }
+}
+
+/** SQL of what a key sorts by. */
+export function keySql({ column, sql }: SortKey): string {
+  return sql ?? `t.${column}`
+}
+
+function isNeverNull({ column, sql }: SortKey): boolean {
+  return sql === undefined && NEVER_NULL.has(column)
 }
 
 /** A PostgreSQL array literal of texts. */

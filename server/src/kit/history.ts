@@ -25,7 +25,7 @@ export interface Known extends Assertion {
 }
 
 /** Objects folded at once, at most: a list at another time begins with a page and takes more where filters leave few. */
-const STEP_MAX = 500
+export const STEP_MAX = 500
 
 /** A filtered list at another time may look at this many objects for one page. */
 const SCAN_MAX = 200_000
@@ -127,7 +127,7 @@ export interface Source extends SourceRank {
 }
 
 /** Sources every organization has. A value pinned by a user outranks all; claims of machines that read need confidence. */
-const BUILT_IN: readonly Source[] = [
+export const BUILT_IN: readonly Source[] = [
   { id: 1, kind: 'api', name: 'API', rank: 50, min_confidence: 0 },
   { id: 2, kind: 'user', name: 'User', rank: 0, min_confidence: 0 },
   { id: 3, kind: 'document_extraction', name: 'Documents', rank: 70, min_confidence: 800 },
@@ -279,7 +279,7 @@ export async function listAt(
 }
 
 /** Ids of objects in order, those left out that were recorded after `known_at`. */
-async function idsAfter(
+export async function idsAfter(
   db: OrgDb,
   org_id: number,
   resource: Resource,

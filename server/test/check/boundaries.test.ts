@@ -51,6 +51,8 @@ const NAMED_PUBLIC = [
   'events/payload.ts',
   'events/platform.ts',
   'events/wake.ts',
+  // The model as data: types and what each of their fields can do.
+  'grid/schema.ts',
   // The times to keep, which the demo portfolio plans by.
   'work-orders/rules.ts',
 ]
@@ -125,6 +127,7 @@ const SQL_FILES = [
   /^events\/feed\.ts$/, // the feed that everyone reads
   /^sdis\/(jobs|run|service|work)\.ts$/, // a job's own rows, beside the step that changes them
   /^demo\/(seed|summary)\.ts$/, // counts of what was made
+  /^query\/(compile|facts|run|sources|times)\.ts$/, // questions become SQL here and nowhere else
   /^grid\/objects\.ts$/, // one look-up of what refers to an object
   /^(app|commands)\.ts$/, // one control statement each
 ]
@@ -154,6 +157,8 @@ describe('SQL', () => {
       linesWith(file, /\bset_config\s*\(|\bset (local|session)\b/i),
     )
     expect(users.map((line) => line.split(':')[0])).toEqual([
+      // How long a statement may run, and the token of a console.
+      'server/src/query/session-queries.ts',
       'server/migrations/0001_platform.sql',
       'server/migrations/0014_keys.sql',
     ])
