@@ -23,6 +23,7 @@ import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
+import { schemaRoutes } from './schema/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
@@ -41,6 +42,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   documentRoutes,
   workOrderRoutes,
   gridRoutes,
+  schemaRoutes,
   changeRoutes,
   eventRoutes,
   sdisRoutes,

@@ -27,6 +27,11 @@ export const tags: readonly Tag[] = [
     description:
       'The second-generation model: the same objects with the facts, sources and history behind each value.',
   },
+  {
+    name: 'schema',
+    description:
+      'Fields of your own: asked for in a sentence, previewed, approved, deployed, taken back.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

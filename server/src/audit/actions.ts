@@ -6,6 +6,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
+import { schemaEvents } from '../schema/events.ts'
 import { jobEvents } from '../sdis/events.ts'
 import { entrySchema } from './docs.ts'
 
@@ -23,6 +24,8 @@ const REQUEST = {
   method: { type: 'string', description: 'Method of the request.' },
   route: { type: 'string', description: 'Route that was asked for.' },
 }
+
+const PLANNED = { operations: { type: 'array', description: 'What is to be done to which field.' } }
 
 const OTHERS: readonly Audited[] = [
   {
@@ -45,6 +48,18 @@ const OTHERS: readonly Audited[] = [
     details: REQUEST,
   },
   {
+    action: 'schema_plan.proposed',
+    object_type: 'schema_plan',
+    description: 'A change of the schema was proposed.',
+    details: PLANNED,
+  },
+  {
+    action: 'schema_plan.approved',
+    object_type: 'schema_plan',
+    description: 'A change of the schema was approved; it can be deployed.',
+    details: PLANNED,
+  },
+  {
     action: 'audit.exported',
     object_type: 'organization',
     description: 'The audit log was exported.',
@@ -62,7 +77,7 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...platformEvents]
+  const events = [...scheduleEvents, ...jobEvents, ...schemaEvents, ...platformEvents]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

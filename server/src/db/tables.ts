@@ -45,6 +45,10 @@ export const ORG_TABLES = [
   'replay',
   'inbox',
   'inbox_request',
+  'schema_field',
+  'schema_plan',
+  'schema_version',
+  'ext_index',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -124,5 +128,9 @@ export const DEFINER_FUNCTIONS: Readonly<
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
+  fields_to_index: {
+    owner: 'system',
+    why: 'finds fields of any organization whose values are to be indexed',
+  },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -1,6 +1,11 @@
 /** Filters and sorts of list endpoints: parsed once, compiled to SQL, or applied to rows of another time. */
 import { instant, isDate } from './dates.ts'
-import type { ColumnType } from './field.ts'
+import type { Extension } from './extension.ts'
+import type { ColumnType, Field } from './field.ts'
+import { deployed, presentName } from './extension.ts'
+import { extensionColumn } from './extension-column.ts'
+import type { ExtensionColumn } from './extension-column.ts'
+import { valueSchema } from './extension-schema.ts'
 import { idDigits } from './ids.ts'
 import type { Issue } from './errors.ts'
 import { columns } from './row.ts'
@@ -36,6 +41,7 @@ export interface SortKey {
   column: string
   type: ColumnType
   descending: boolean
+  own?: ExtensionColumn
 }
 
 const ORDERED: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'is_null']
@@ -67,7 +73,57 @@ export function filterColumns(resource: Resource): Map<string, Column> {
     const field = all[name]
     if (field) map.set(name, { name, type, field })
   }
+  for (const extension of deployed(resource.extensions)) {
+    const own = extensionColumn(extension)
+    const name = `ext.${extension.name}`
+    if (own) map.set(name, { name, type: own.type, field: ownField(extension), own })
+  }
   return map
+}
+
+const ownFields = new WeakMap<Extension, Field>()
+
+/** A field of the organization's own, as documents of filters describe it. */
+function ownField(extension: Extension): Field {
+  let field = ownFields.get(extension)
+  if (!field) {
+    const schema = valueSchema(extension)
+    field = {
+      kind: 'text',
+      schema,
+      column: null,
+      required: extension.required,
+      readOnly: extension.type === 'formula',
+      writeOnly: false,
+      search: false,
+      initial: null,
+      target: null,
+      digits: 0,
+      items: null,
+    }
+    ownFields.set(extension, field)
+  }
+  return field
+}
+
+/** Operators that a column takes. */
+export function operatorsOf({ type, own }: Column): readonly Operator[] {
+  return (own?.operators as readonly Operator[] | undefined) ?? OPERATORS_OF[type]
+}
+
+/** Columns that order a list. */
+export function isSortable({ type, own }: Column): boolean {
+  return own?.sortable ?? type !== 'text[]'
+}
+
+/** SQL of a column's value in the row with the given alias. */
+function columnSql({ name, own }: Pick<Column, 'name' | 'own'>, alias: string): string {
+  return own ? own.sql(alias) : `${alias}.${name}`
+}
+
+/** SQL of what a sort key orders by. */
+export function sortSql({ column, own }: SortKey): string {
+  return columnSql({ name: column, ...(own ? { own } : {}) }, 't')
 }
 
 /** Reads `field[op]=value` (or `field=value`, or `relation.field[op]=value`); problems go to `issues`. */
@@ -85,7 +141,7 @@ export function parseCondition(
   const via = dot < 0 ? null : (relations.get(path.slice(0, dot)) ?? null)
   const owner = via ? via.target : resource
   const known = filterColumns(owner)
-  const column = dot >= 0 && !via ? undefined : known.get(dot < 0 ? path : path.slice(dot + 1))
+  const column = known.get(presentName(owner, via ? path.slice(dot + 1) : path))
   if (!match || !column) {
     const names = [...known.keys()].map((name) => (via ? `${path.slice(0, dot)}.${name}` : name))
     const suggestion = closest(path, [
@@ -107,7 +163,7 @@ export function parseCondition(
     })
     return null
   }
-  const allowed = OPERATORS_OF[column.type]
+  const allowed = operatorsOf(column)
   if (!allowed.includes(op)) {
     issues.push({
       field: key,
@@ -129,6 +185,7 @@ export function parseCondition(
 /** The value as PostgreSQL text, or null when it does not fit the column. */
 function literal(owner: Resource, column: Column, op: Operator, value: string): string | null {
   if (op === 'is_null') return value === 'true' || value === 'false' ? value : null
+  if (column.own) return column.own.literal(value)
   switch (column.type) {
     case 'bigint': {
       const prefix = column.name === 'id' ? owner.prefix : referencePrefix(column)
@@ -166,6 +223,9 @@ function describe(
 ): { message: string; allowed?: string[] } {
   const values = column.field.schema['enum'] as string[] | undefined
   if (op === 'is_null') return { message: 'must be true or false', allowed: ['true', 'false'] }
+  const { own } = column
+  if (own?.allowed) return { message: `unknown value '${text}'`, allowed: [...own.allowed] }
+  if (own) return { message: `must be ${own.wanted}, got '${text}'` }
   if (values) return { message: `unknown value '${text}'`, allowed: values }
   const wanted: Record<ColumnType, string> = {
     text: 'text of at most 1,000 characters',
@@ -187,15 +247,30 @@ function referencePrefix(column: Column): string {
 /** SQL of one condition on the table aliased `t`; values are appended to `params`. */
 export function conditionSql(condition: Condition, params: string[]): string {
   const { via } = condition
-  if (!via) return comparison('t', condition, params)
-  const inner = comparison('r', condition, params)
+  if (!via) return matched('t', condition, params)
+  const inner = matched('r', condition, params)
   // An organization is its own owner.
   const owner = via.target.name === 'organization' ? via.column : 'org_id'
   return `exists (select from ${via.target.name} r where r.org_id = t.${owner} and r.id = t.${via.column} and r.deleted_at is null and ${inner})`
 }
 
-function comparison(alias: string, { column, op, values }: Condition, params: string[]): string {
-  const name = `${alias}.${column.name}`
+/** What the index answers alone: values that are there. */
+const INDEXED: readonly Operator[] = ['eq', 'in', 'gt', 'gte', 'lt', 'lte']
+
+function matched(alias: string, condition: Condition, params: string[]): string {
+  const { column, op } = condition
+  const { own } = column
+  if (!own?.index || !own.extension.indexed || !INDEXED.includes(op))
+    return comparison(columnSql(column, alias), condition, params)
+  const field = `$${params.push(String(own.extension.id))}::bigint`
+  // A field has one type, so the values of its entries stand in one column.
+  const type = own.index === 'v_num' ? 'numeric' : own.index === 'v_text' ? 'text' : 'timestamptz'
+  const typed = { ...condition, column: { ...column, type } as Column }
+  const inner = comparison(`e.${own.index}`, typed, params)
+  return `${alias}.id in (select e.object_id from ext_index e where e.org_id = ${alias}.org_id and e.field_id = ${field} and ${inner})`
+}
+
+function comparison(name: string, { column, op, values }: Condition, params: string[]): string {
   const bind = (value: string, type: string = column.type): string =>
     `$${params.push(value)}::${type}`
   const first = values[0] as string
@@ -229,13 +304,14 @@ function comparison(alias: string, { column, op, values }: Condition, params: st
 
 /** The same condition on a row read at another time. */
 export function conditionHolds({ column, op, values }: Condition, row: Row): boolean {
-  const value = row[column.name] ?? null
+  const value = (column.own ? column.own.read(row) : row[column.name]) ?? null
   const first = values[0] as string
   if (op === 'is_null') return (value === null) === (first === 'true')
   if (value === null) return op === 'ne' || op === 'nin'
   if (Array.isArray(value)) return value.includes(first)
   const text =
-    column.type === 'bigint' ? String(value).slice(String(value).indexOf('_') + 1) : String(value)
+    column.type === 'bigint' && !column.own
+      ? String(value).slice(String(value).indexOf('_') + 1) : String(value)
   const order = (other: string): number => compare(column.type, text, other)
   switch (op) {
     case 'eq':
@@ -277,14 +353,14 @@ export function keysetSql(
   where: string | null
 } {
   const order = sort
-    .map((key) => `t.${key.column} ${key.descending ? 'desc' : 'asc'} nulls last`)
+    .map((key) => `${sortSql(key)} ${key.descending ? 'desc' : 'asc'} nulls last`)
     .join(', ')
   if (!after) return { order, where: null }
   const branches: string[] = []
   const equal: string[] = []
   sort.forEach((key, i) => {
     const value = after[i] ?? null
-    const name = `t.${key.column}`
+    const name = sortSql(key)
     if (value === null) {
       equal.push(`${name} is null`)
       return

@@ -3,6 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError, invalid, notFound } from './errors.ts'
 import { etagOf, names, versionIn } from './etags.ts'
+import { ownResource, ownSchema } from './extended.ts'
+import { refuseUnindexed } from './extension-limits.ts'
 import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
@@ -68,19 +70,24 @@ async function listQuery(
     await get(store, caller.org_id, under.parent, pathId(under.parent.prefix, params.id))
     query = { ...query, [under.field]: params.id }
   }
-  return parseListQuery(resource, store.registry, query, store.secret, caller)
+  const { registry } = await ownSchema(store, caller.org_id)
+  const own = registry.get(resource.name) ?? resource
+  const parsed = parseListQuery(own, registry, query, store.secret, caller)
+  await refuseUnindexed(store.db, caller.org_id, own, parsed)
+  return parsed
 }
 
 /** Sends a page: stored bytes when they are the answer as they are, shaped rows otherwise. */
 async function sendList(
   store: Store,
   { org_id }: Caller,
-  resource: Resource,
+  declared: Resource,
   query: ListQuery,
   reply: FastifyReply,
   model: Model,
 ): Promise<FastifyReply> {
-  if (model === 'v1' && isPlain(query)) {
+  const resource = await ownResource(store, org_id, declared)
+  if (model === 'v1' && isPlain(query) && resource.extensions.length === 0) {
     const page = await listRaw(store, org_id, resource, query)
     reply.raw.once('finish', page.release)
     return nextLink(reply, page.next_cursor).type(JSON_TYPE).send(page.bytes)
@@ -134,12 +141,13 @@ export function getRoute(app: FastifyInstance, resource: Resource, model: Model 
 export async function sendObject(
   store: Store,
   caller: Caller,
-  resource: Resource,
+  declared: Resource,
   id: number,
   query: Query,
   reply: FastifyReply,
   model: Model,
 ): Promise<FastifyReply> {
+  const resource = await ownResource(store, caller.org_id, declared)
   const shape = parseGetQuery(resource, store.registry, query, caller.time_zone)
   if (shape.as_of !== null || shape.known_at !== null) {
     const row = await rowThen(store, caller.org_id, resource, id, shape)
@@ -148,8 +156,9 @@ export async function sendObject(
   const stored = await get(store, caller.org_id, resource, id)
   // What other objects add (rollups, expanded ones) changes without a new version of this one.
   const alone = shape.expand.length === 0 && !shape.include.has('rollups')
-  if (tellVersion(reply, stored.version) && alone) return reply.code(304).send()
-  if (model === 'v1' && isPlain(shape)) return reply.type(JSON_TYPE).send(stored.body)
+  const same = tellVersion(reply, stored.version, resource.schema_version)
+  if (same && alone) return reply.code(304).send()
+  if (model === 'v1' && isPlain(shape) && resource.extensions.length === 0) return reply.type(JSON_TYPE).send(stored.body)
   return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)
 }
 
@@ -311,8 +320,8 @@ export function deleteRoute(app: FastifyInstance, resource: Resource): void {
 }
 
 /** Sends the version as ETag. @returns whether If-None-Match names it, so that a 304 will do. */
-export function tellVersion(reply: FastifyReply, version: number): boolean {
-  const etag = etagOf(version)
+export function tellVersion(reply: FastifyReply, version: number, schema_version = 0): boolean {
+  const etag = etagOf(version, schema_version)
   reply.header('etag', etag)
   return names(reply.request.headers['if-none-match'], etag)
 }

@@ -8,7 +8,7 @@ import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow } from '../kit/history.ts'
 import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFacts, changedFields, complete, filledFields, sameValue } from '../kit/row.ts'
+import { changedFacts, changedFields, complete, filledFields, previousOf, sameValue } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
 import type { Assertion, Claim } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
@@ -249,7 +249,7 @@ function changeOf(
     operation: 'updated',
     expected: present.version,
     after,
-    previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
+    previous: previousOf(before, changed),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
     claims: plan.claims.map((claim) => ({ ...claim, row })),
     contested: present.contested || load.rank !== API_RANK,
