@@ -101,13 +101,18 @@ create policy ext_index_restricted on ext_index to grid_restricted using (org_id
 grant select on schema_field, schema_version to grid_restricted;
 grant select, insert, update, delete on ext_index to grid_restricted;
 
--- Fields of any organization that became filterable while they had values.
-create function app.fields_to_index(most integer)
-  returns table (org_id bigint, id bigint, object_type text) language sql security definer set search_path = public, pg_temp
-  as $$ select f.org_id, f.id, f.object_type from schema_field f where f.filterable and not f.indexed order by f.updated_at limit most $$;
-create index schema_field_unindexed_idx on schema_field (org_id, id) where filterable and not indexed;
+-- What deploys left to do in any organization: fields that became filterable while they had values, and fields that take
+-- over the values of another.
+create index schema_field_work_idx on schema_field (org_id, id) where (filterable and not indexed) or settings ? 'converts';
 create policy schema_field_system on schema_field to grid_system using (true);
 grant select on schema_field to grid_system;
-alter function app.fields_to_index(integer) owner to grid_system;
-revoke execute on function app.fields_to_index(integer) from public;
-grant execute on function app.fields_to_index(integer) to grid_app;
+create function app.schema_work(most integer)
+  returns table (org_id bigint, id bigint, object_type text, what text) language sql security definer
+  set search_path = public, pg_temp
+  as $$
+    select f.org_id, f.id, f.object_type, case when f.settings ? 'converts' then 'convert' else 'index' end from schema_field f
+    where ((f.filterable and not f.indexed) or f.settings ? 'converts') and f.state = 'deployed' order by f.updated_at limit most
+  $$;
+alter function app.schema_work(integer) owner to grid_system;
+revoke execute on function app.schema_work(integer) from public;
+grant execute on function app.schema_work(integer) to grid_app;

@@ -128,9 +128,6 @@ export const DEFINER_FUNCTIONS: Readonly<
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
-  fields_to_index: {
-    owner: 'system',
-    why: 'finds fields of any organization whose values are to be indexed',
-  },
+  schema_work: { owner: 'system', why: 'finds what deploys of any organization left to do' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -2,7 +2,7 @@
 import type { Param, Statement } from '../db/pipeline.ts'
 import { bigintArray, booleanArray, integerArray, textArray, timeArray } from './arrays.ts'
 import { doorText, meaningsOf, wantedJson } from './door.ts'
-import { extColumn, toldNames, toldPrevious, touchesExtensions } from './extension-door.ts'
+import { extColumn, toldNames, toldPrevious, toldValues, touchesExtensions } from './extension-door.ts'
 import type { Change, DoorInput, WriteContext } from './door.ts'
 import { arrayLiteral } from './filter.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
@@ -157,6 +157,11 @@ function addRows(input: Columns, resource: Resource, changes: readonly Change[])
   else {
     const texts = own.map((values) => (values === null ? null : JSON.stringify(values)))
     input.add('_ext', 'text', textArray(texts), 'jsonb')
+  }
+  const told = changes.map((change) => toldValues(resource, change))
+  if (told.some((values) => values !== null)) {
+    const texts = told.map((values) => (values === null ? null : JSON.stringify(values)))
+    input.add('_told', 'text', textArray(texts), 'jsonb')
   }
   for (const name of ['created_at', 'archived_at', 'deleted_at']) {
     const times = rows.map((row) => (row[name] ? Date.parse(row[name] as string) : null))

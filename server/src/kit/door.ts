@@ -4,7 +4,7 @@
  */
 import type { Cells, Statement } from '../db/pipeline.ts'
 import { indexSql } from './extension-index.ts'
-import { extColumn, toldNames, toldPrevious, touchesExtensions } from './extension-door.ts'
+import { extColumn, toldNames, toldPrevious, toldValues, touchesExtensions } from './extension-door.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
 import { unmetSql } from './needs.ts'
 import type { Need, Needs } from './needs.ts'
@@ -196,6 +196,7 @@ function inputRow(
     _search: searchText(resource, after),
     _body: body,
     _ext: extColumn(change),
+    _told: toldValues(resource, change),
     _event: bulk ? null : true,
     _means: means,
     created_at: after['created_at'],
@@ -250,7 +251,7 @@ function buildSql(
   const input: DoorInput = {
     names: fields.map((column) => column.name),
     rows: `select * from json_to_recordset($3::json) as i(_n integer, _id bigint, _expected integer, _op text, _changed text[],
-      _previous jsonb, _contested boolean, _search text, _body text, _ext jsonb, _event boolean, _means text[],
+      _previous jsonb, _contested boolean, _search text, _body text, _ext jsonb, _told jsonb, _event boolean, _means text[],
       created_at timestamptz, archived_at timestamptz, deleted_at timestamptz, ${typed.join(', ')})`,
     claims:
       'json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)',
@@ -330,8 +331,8 @@ export function doorText(
     select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._op, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
     from input i join written on written.id = i._id cross join tx${parts.meanings ? toldSql(name) : ''}
   ), audited as (
-    insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous)
-    select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._expected + 1, i._changed, i._previous
+    insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous${parts.extensions ? ', details' : ''})
+    select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._expected + 1, i._changed, i._previous${parts.extensions ? ', i._told' : ''}
     from input i join written on written.id = i._id cross join tx
   )${parts.external ? linkSql(name, external) : ''}${parts.remembered ? REMEMBER : ''}${parts.extensions ? indexSql(name) : ''}
   select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing${needs ? ', (select json_agg(u) from unmet u) as unmet' : ''}

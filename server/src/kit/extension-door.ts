@@ -2,6 +2,7 @@
 import type { Change } from './door.ts'
 import { claimName, isExtensionKey, shownClaim } from './extension.ts'
 import type { Resource, Row } from './resource.ts'
+import { valueOf } from './row.ts'
 
 /** Does it change a field of the organization's own? */
 export function touchesExtensions({ changed }: Change): boolean {
@@ -21,6 +22,20 @@ export function toldPrevious({ extensions }: Resource, { previous }: Change): Ro
       isExtensionKey(name) ? shownClaim(extensions, name, { value })['value'] : value,
     ]),
   )
+}
+
+/** Member of an audit entry's details that holds new values of the organization's own fields, by name. */
+export const TOLD_EXTENSIONS = 'ext_after'
+
+/** New values of the changed fields of the organization's own, for the audit log; null when there are none. */
+export function toldValues({ extensions }: Resource, { after, changed }: Change): Row | null {
+  const own = changed.filter(isExtensionKey)
+  if (own.length === 0) return null
+  const values = own.map((key) => [
+    claimName(extensions, key),
+    shownClaim(extensions, key, { value: valueOf(after, key) })['value'],
+  ])
+  return { [TOLD_EXTENSIONS]: Object.fromEntries(values) as Row }
 }
 
 /** Stored values of the organization's own fields as the row's column holds them. */

@@ -5,6 +5,7 @@ import { ApiError, invalid, notFound } from './errors.ts'
 import { etagOf, names, versionIn } from './etags.ts'
 import { ownResource, ownSchema } from './extended.ts'
 import { refuseUnindexed } from './extension-limits.ts'
+import { nameAll } from './extension-validation.ts'
 import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
@@ -205,7 +206,9 @@ export function createRoute(
 ): void {
   const { under, prepare } = options
   const path = under ? `/${under.parent.path}/:id/${resource.path}` : `/${resource.path}`
-  app.post<ObjectRequest>(path, createDocs(resource, under), async (request, reply) => {
+  const documented = createDocs(resource, under)
+  const docs = { ...documented, preValidation: nameAll(app, resource, documented, true) }
+  app.post<ObjectRequest>(path, docs, async (request, reply) => {
     const write = writeRequest(request)
     const outcome = await repeatable(app.store, write, async () => {
       let input = request.body
@@ -292,7 +295,9 @@ export function sendAnswered(reply: FastifyReply, { answer, replayed }: Answered
 
 /** PATCH an object with a merge patch; If-Match guards against overwriting another's change. */
 export function patchRoute(app: FastifyInstance, resource: Resource): void {
-  app.patch<ObjectRequest>(`/${resource.path}/:id`, patchDocs(resource), async (request, reply) => {
+  const documented = patchDocs(resource)
+  const docs = { ...documented, preValidation: nameAll(app, resource, documented, false) }
+  app.patch<ObjectRequest>(`/${resource.path}/:id`, docs, async (request, reply) => {
     const id = pathId(resource.prefix, request.params.id)
     const outcome = await update(
       app.store,

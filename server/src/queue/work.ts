@@ -7,6 +7,7 @@ import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { tendSchemas } from '../schema/index.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
@@ -53,6 +54,7 @@ export function startWork(
     loop('audit', log, async () =>
       (await sealAudits(db, await key)) >= SEALED_MANY ? 0 : SEALING_MS,
     ),
+    loop('schemas', log, (stopping) => tendSchemas(db, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))

@@ -116,7 +116,8 @@ export async function saveFields(
     await tx.query(
       `insert into schema_field (org_id, id, object_type, api_name, label, description, type, settings, options, aliases, required,
          filterable, indexed, state, created_at, updated_at, deprecated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15, case when $14 = 'deployed' then null else $15 end)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14::text, $15::timestamptz, $15::timestamptz,
+         case when $14::text = 'deployed' then null else $15::timestamptz end)
        on conflict (org_id, id) do update set api_name = excluded.api_name, label = excluded.label, description = excluded.description,
          settings = excluded.settings, options = excluded.options, aliases = excluded.aliases, required = excluded.required,
          filterable = excluded.filterable, indexed = excluded.indexed, state = excluded.state, updated_at = excluded.updated_at,

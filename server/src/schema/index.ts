@@ -1,0 +1,1 @@
+export { tendSchemas } from './upkeep.ts'
