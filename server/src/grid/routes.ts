@@ -169,7 +169,12 @@ function sendSlice(
 function requireField(resource: Resource, field: string): void {
   const own = deployed(resource.extensions)
   const names = [...Object.keys(allFields(resource)), ...own.map(({ name }) => `ext.${name}`)]
-  if (names.includes(field) || own.some(({ id }) => extensionKey(id) === field) || field.startsWith('_')) return
+  if (
+    names.includes(field) ||
+    own.some(({ id }) => extensionKey(id) === field) ||
+    field.startsWith('_')
+  )
+    return
   const suggestion = closest(field, names)
   throw invalid([
     {

@@ -18,7 +18,8 @@ export function patchSchema(resource: Resource): JsonSchema {
 function bodySchema(resource: Resource, required: (field: Field) => boolean): JsonSchema {
   const writable = Object.entries(writableFields(resource))
   const readOnly = Object.keys(allFields(resource)).filter(
-    (name) => allFields(resource)[name]?.readOnly && (name !== 'ext' || NOT_EXTENSIBLE.has(resource.name)),
+    (name) =>
+      allFields(resource)[name]?.readOnly && (name !== 'ext' || NOT_EXTENSIBLE.has(resource.name)),
   )
   return {
     type: 'object',

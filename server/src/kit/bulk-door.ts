@@ -2,7 +2,13 @@
 import type { Param, Statement } from '../db/pipeline.ts'
 import { bigintArray, booleanArray, integerArray, textArray, timeArray } from './arrays.ts'
 import { doorText, meaningsOf, wantedJson } from './door.ts'
-import { extColumn, toldNames, toldPrevious, toldValues, touchesExtensions } from './extension-door.ts'
+import {
+  extColumn,
+  toldNames,
+  toldPrevious,
+  toldValues,
+  touchesExtensions,
+} from './extension-door.ts'
 import type { Change, DoorInput, WriteContext } from './door.ts'
 import { arrayLiteral } from './filter.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
@@ -39,7 +45,12 @@ export function bulkStatement(
     external: external.relation('$6::bigint[]', 'o', 'e'),
   }
   return {
-    sql: doorText(resource, create, door, [], { external: true, remembered: true, meanings, extensions }),
+    sql: doorText(resource, create, door, [], {
+      external: true,
+      remembered: true,
+      meanings,
+      extensions,
+    }),
     params: [
       context.org_id,
       context.at.toISOString(),
@@ -147,8 +158,18 @@ function addRows(input: Columns, resource: Resource, changes: readonly Change[])
   const rows = changes.map(({ after }) => after)
   input.add('_expected', 'integer', integerArray(changes.map(({ expected }) => expected)))
   input.add('_op', 'text', textArray(changes.map(({ operation }) => operation)))
-  input.add('_changed', 'text', textArray(changes.map((c) => `{${toldNames(resource, c).join(',')}}`)), 'text[]')
-  input.add('_previous', 'text', textArray(changes.map((c) => JSON.stringify(toldPrevious(resource, c)))), 'jsonb')
+  input.add(
+    '_changed',
+    'text',
+    textArray(changes.map((c) => `{${toldNames(resource, c).join(',')}}`)),
+    'text[]',
+  )
+  input.add(
+    '_previous',
+    'text',
+    textArray(changes.map((c) => JSON.stringify(toldPrevious(resource, c)))),
+    'jsonb',
+  )
   input.add('_contested', 'boolean', booleanArray(changes.map(({ contested }) => contested)))
   input.add('_search', 'text', textArray(rows.map((row) => searchText(resource, row))))
   input.add('_body', 'text', textArray(rows.map(render)))

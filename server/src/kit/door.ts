@@ -4,7 +4,13 @@
  */
 import type { Cells, Statement } from '../db/pipeline.ts'
 import { indexSql } from './extension-index.ts'
-import { extColumn, toldNames, toldPrevious, toldValues, touchesExtensions } from './extension-door.ts'
+import {
+  extColumn,
+  toldNames,
+  toldPrevious,
+  toldValues,
+  touchesExtensions,
+} from './extension-door.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
 import { unmetSql } from './needs.ts'
 import type { Need, Needs } from './needs.ts'

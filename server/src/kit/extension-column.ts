@@ -156,4 +156,3 @@ export function extensionColumn(extension: Extension): ExtensionColumn | null {
     ...(names.length > 0 ? { allowed: names } : {}),
   }
 }
-

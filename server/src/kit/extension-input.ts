@@ -103,7 +103,10 @@ export function acceptValue(extension: Extension, value: unknown): Accepted {
     case 'datetime': {
       const time = typeof value === 'string' ? instant(value) : null
       if (time !== null) return { value: time }
-      return wrong('invalid_format', `must be a time such as 2026-12-31T08:00:00Z, got '${told(value)}'`)
+      return wrong(
+        'invalid_format',
+        `must be a time such as 2026-12-31T08:00:00Z, got '${told(value)}'`,
+      )
     }
     case 'select':
       return acceptOption(extension, value)
@@ -179,7 +182,10 @@ function acceptText({ type, settings }: Extension, value: unknown): Accepted {
   switch (type) {
     case 'url':
       if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return { value: text }
-      return wrong('invalid_format', `must be an address such as https://example.com, got '${told(value)}'`)
+      return wrong(
+        'invalid_format',
+        `must be an address such as https://example.com, got '${told(value)}'`,
+      )
     case 'email':
       if (/^[^\s@]{1,64}@[^\s@]+\.[^\s@]+$/.test(text)) {
         const at = text.lastIndexOf('@')
@@ -189,7 +195,10 @@ function acceptText({ type, settings }: Extension, value: unknown): Accepted {
     case 'phone': {
       const digits = text.replaceAll(/[ ().\-/]/g, '')
       if (/^\+?[0-9]{5,15}$/.test(digits)) return { value: digits }
-      return wrong('invalid_format', `must be a phone number such as +49 30 1234567, got '${told(value)}'`)
+      return wrong(
+        'invalid_format',
+        `must be a phone number such as +49 30 1234567, got '${told(value)}'`,
+      )
     }
     default:
       return { value: text }
@@ -229,7 +238,9 @@ function acceptMoney({ settings }: Extension, value: unknown): Accepted {
   if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency))
     return wrong('invalid_format', 'must name a currency such as EUR')
   if (settings.currency && currency !== settings.currency)
-    return wrong('invalid_enum', `must be in ${settings.currency}, got ${currency}`, [settings.currency])
+    return wrong('invalid_enum', `must be in ${settings.currency}, got ${currency}`, [
+      settings.currency,
+    ])
   const { min = -NUMBER_MAX, max = NUMBER_MAX } = settings
   if (Number(amount) < min || Number(amount) > max) return outOfRange(min, max, Number(amount))
   return { value: storedMoney(amount, currency) }
@@ -237,9 +248,10 @@ function acceptMoney({ settings }: Extension, value: unknown): Accepted {
 
 function acceptMeasure(extension: Extension, kind: 'area' | 'length', value: unknown): Accepted {
   const own = extension.settings.unit as string
-  const { value: amount, unit = own } = (
-    typeof value === 'object' ? value : { value }
-  ) as { value?: unknown; unit?: unknown }
+  const { value: amount, unit = own } = (typeof value === 'object' ? value : { value }) as {
+    value?: unknown
+    unit?: unknown
+  }
   const units = Object.keys(UNITS[kind])
   if (typeof amount !== 'number' || !Number.isFinite(amount))
     return wrong('invalid_type', 'must be {value, unit}')

@@ -66,8 +66,8 @@ async function isLarge(
   const found = known.get(key)
   if (found && found.until > performance.now()) return found.above
   const count = {
-      sql: `select count(*) > $2::integer from (select from ${name} t where t.org_id = $1::bigint limit $2::integer + 1) c`,
-      params: [org_id, LIMITS.unindexed_objects],
+    sql: `select count(*) > $2::integer from (select from ${name} t where t.org_id = $1::bigint limit $2::integer + 1) c`,
+    params: [org_id, LIMITS.unindexed_objects],
   }
   const [rows] = await unrestricted(async () => await db.fly(org_id, [count]))
   const above = rows?.[0]?.[0]?.[0] === 0x74

@@ -46,7 +46,11 @@ function typeSchema(extension: Extension): JsonSchema {
     case 'text':
     case 'long_text':
     case 'phone':
-      return { type: 'string', minLength: 1, maxLength: settings.max_length ?? TEXT_MAX[type] ?? 200 }
+      return {
+        type: 'string',
+        minLength: 1,
+        maxLength: settings.max_length ?? TEXT_MAX[type] ?? 200,
+      }
     case 'url':
       return { type: 'string', format: 'uri', maxLength: settings.max_length ?? TEXT_MAX['url'] }
     case 'email':
@@ -56,15 +60,23 @@ function typeSchema(extension: Extension): JsonSchema {
     case 'datetime':
       return { type: 'string', format: 'date-time' }
     case 'money':
-      return closed({ amount: { type: 'string' }, currency: { type: 'string', ...only(settings.currency) } })
+      return closed({
+        amount: { type: 'string' },
+        currency: { type: 'string', ...only(settings.currency) },
+      })
     case 'area':
     case 'length':
-      return closed({ value: { type: 'number' }, unit: { type: 'string', enum: Object.keys(UNITS[type]) } })
+      return closed({
+        value: { type: 'number' },
+        unit: { type: 'string', enum: Object.keys(UNITS[type]) },
+      })
     case 'relation':
     case 'document':
       return { type: 'string', pattern: `^${settings.target_prefix}_[0-9]+$` }
     case 'address':
-      return closed(Object.fromEntries(ADDRESS_PARTS.map((part) => [part, { type: ['string', 'null'] }])))
+      return closed(
+        Object.fromEntries(ADDRESS_PARTS.map((part) => [part, { type: ['string', 'null'] }])),
+      )
     case 'formula':
       return { type: ['number', 'string', 'boolean'], readOnly: true }
   }
@@ -73,7 +85,12 @@ function typeSchema(extension: Extension): JsonSchema {
 const only = (value: string | undefined): JsonSchema => (value ? { enum: [value] } : {})
 
 function closed(properties: Record<string, JsonSchema>): JsonSchema {
-  return { type: 'object', additionalProperties: false, properties, required: Object.keys(properties) }
+  return {
+    type: 'object',
+    additionalProperties: false,
+    properties,
+    required: Object.keys(properties),
+  }
 }
 
 const PLAIN_EXAMPLES: Readonly<Record<string, unknown>> = {
@@ -88,7 +105,14 @@ const PLAIN_EXAMPLES: Readonly<Record<string, unknown>> = {
   url: 'https://example.com/plan',
   email: 'dana@example.com',
   phone: '+49301234567',
-  address: { line1: '1 Harbor Street', line2: null, city: 'Boston', region: 'US-MA', postal_code: '02110', country: 'US' },
+  address: {
+    line1: '1 Harbor Street',
+    line2: null,
+    city: 'Boston',
+    region: 'US-MA',
+    postal_code: '02110',
+    country: 'US',
+  },
   formula: 1,
 }
 

@@ -118,7 +118,10 @@ export function extensionNamed(
 }
 
 /** `ext.old_name` as `ext.new_name`, while the old one is understood; other paths as they are. */
-export function presentName({ extensions }: { extensions: readonly Extension[] }, path: string): string {
+export function presentName(
+  { extensions }: { extensions: readonly Extension[] },
+  path: string,
+): string {
   if (!path.startsWith('ext.')) return path
   const found = extensionNamed(extensions, path.slice(4))
   return found ? `ext.${found.name}` : path
@@ -192,7 +195,12 @@ export function storedMoney(amount: unknown, currency: string): [string, string]
 }
 
 /** A measure in another unit of the same kind, to six decimals. */
-export function converted(value: number, kind: 'area' | 'length', from: string, to: string): number {
+export function converted(
+  value: number,
+  kind: 'area' | 'length',
+  from: string,
+  to: string,
+): number {
   const factor = (UNITS[kind][from] ?? 1) / (UNITS[kind][to] ?? 1)
   return from === to ? value : Number((value * factor).toFixed(6))
 }

@@ -311,7 +311,8 @@ export function conditionHolds({ column, op, values }: Condition, row: Row): boo
   if (Array.isArray(value)) return value.includes(first)
   const text =
     column.type === 'bigint' && !column.own
-      ? String(value).slice(String(value).indexOf('_') + 1) : String(value)
+      ? String(value).slice(String(value).indexOf('_') + 1)
+      : String(value)
   const order = (other: string): number => compare(column.type, text, other)
   switch (op) {
     case 'eq':

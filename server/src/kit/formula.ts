@@ -136,7 +136,10 @@ function outcome(value: unknown): unknown {
 }
 
 /** What an expression reads, and its whole numbers. @throws Error for what is not allowed, saying so. */
-function read(expression: string): { readings: Reading[]; whole: { start: number; end: number }[] } {
+function read(expression: string): {
+  readings: Reading[]
+  whole: { start: number; end: number }[]
+} {
   const { ast } = environment.parse(expression) as unknown as { ast: Node }
   const readings: Reading[] = []
   const whole: { start: number; end: number }[] = []
@@ -160,7 +163,8 @@ function read(expression: string): { readings: Reading[]; whole: { start: number
     }
     if (op === 'call' || op === 'rcall') {
       const name = String(list[0])
-      if (!FUNCTIONS.has(name)) throw new Error(`cannot use ${name}(); use ${[...FUNCTIONS].join(', ')}`)
+      if (!FUNCTIONS.has(name))
+        throw new Error(`cannot use ${name}(); use ${[...FUNCTIONS].join(', ')}`)
     }
     if (op === 'map' || op === '.?' || op === '[?]' || op === '[]')
       throw new Error(`cannot use '${op}' in a formula`)

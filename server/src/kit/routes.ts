@@ -159,7 +159,8 @@ export async function sendObject(
   const alone = shape.expand.length === 0 && !shape.include.has('rollups')
   const same = tellVersion(reply, stored.version, resource.schema_version)
   if (same && alone) return reply.code(304).send()
-  if (model === 'v1' && isPlain(shape) && resource.extensions.length === 0) return reply.type(JSON_TYPE).send(stored.body)
+  if (model === 'v1' && isPlain(shape) && resource.extensions.length === 0)
+    return reply.type(JSON_TYPE).send(stored.body)
   return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)
 }
 

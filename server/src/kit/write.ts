@@ -84,11 +84,7 @@ export async function create(
   const row = newRow(resource, request, id, at, { ...plain, ...fixed.extra, ...own.changes })
   fillIn(resource, row, Object.keys(plain))
   const today = todayOf(request, at)
-  const issues = [
-    ...wholeIssues(resource, row),
-    ...resource.check(row, null, today),
-    ...own.issues,
-  ]
+  const issues = [...wholeIssues(resource, row), ...resource.check(row, null, today), ...own.issues]
   if (issues.length > 0) throw invalid(issues)
   const change: Change = {
     id,

@@ -21,7 +21,9 @@ function counterpart(from: Extension, to: Extension, shown: unknown): unknown {
     case 'decimal':
       return number(shown)
     case 'money':
-      return from.type === 'money' ? shown : { amount: number(shown), currency: to.settings.currency }
+      return from.type === 'money'
+        ? shown
+        : { amount: number(shown), currency: to.settings.currency }
     case 'area':
     case 'length':
       return from.type === to.type ? shown : number(shown)
@@ -78,8 +80,6 @@ function first(shown: unknown): unknown {
 
 function optionName({ options }: Extension, shown: unknown): string | null {
   const plain = String(shown).trim().toLowerCase()
-  const found = options.find(
-    ({ name, label }) => name === plain || label.toLowerCase() === plain,
-  )
+  const found = options.find(({ name, label }) => name === plain || label.toLowerCase() === plain)
   return found?.name ?? null
 }

@@ -130,7 +130,10 @@ function requireFreeNames(fields: readonly Field[], changes: readonly FieldChang
     if (field.state !== 'deployed') continue
     const name = `${field.object_type} ${field.name}`
     if (taken.has(name))
-      throw new ApiError('conflict', `Another field of ${field.object_type} is called ${field.name} now.`)
+      throw new ApiError(
+        'conflict',
+        `Another field of ${field.object_type} is called ${field.name} now.`,
+      )
     taken.add(name)
   }
 }
@@ -180,8 +183,7 @@ function changeView({ before, after }: FieldChange): VersionChange {
   const { id, object_type, name } = after
   const was = before?.state === 'deployed'
   const is = after.state === 'deployed'
-  const op =
-    before === null ? 'added' : was === is ? 'changed' : is ? 'restored' : after.state
+  const op = before === null ? 'added' : was === is ? 'changed' : is ? 'restored' : after.state
   return { op, field_id: publicId('fld', id), object_type, name }
 }
 

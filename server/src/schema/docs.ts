@@ -7,7 +7,16 @@ import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
 import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import type { Scope } from '../kit/scopes.ts'
-import { constant, count, fieldSchema, list, object, planSchema, text, versionSchema } from './field-docs.ts'
+import {
+  constant,
+  count,
+  fieldSchema,
+  list,
+  object,
+  planSchema,
+  text,
+  versionSchema,
+} from './field-docs.ts'
 import { operationSchema } from './operations.ts'
 
 const tags = ['schema']
@@ -76,7 +85,10 @@ const filter = (name: string, description: string, values?: readonly string[]): 
 })
 
 /** A list that hand-written filters narrow. */
-function paged(docs: RouteDocs, filters: Parameter[]): RouteDocs & {
+function paged(
+  docs: RouteDocs,
+  filters: Parameter[],
+): RouteDocs & {
   schema: { querystring: JsonSchema }
 } {
   const own = filters.map(({ name, schema }) => [name, schema])
@@ -117,7 +129,10 @@ export const propose = post('write:schema', {
     'A request in words.',
     {
       text: {
-        ...text('What is wanted; several requests may follow each other.', 'yes/no pet friendly on buildings'),
+        ...text(
+          'What is wanted; several requests may follow each other.',
+          'yes/no pet friendly on buildings',
+        ),
         minLength: 1,
         maxLength: 2_000,
       },
@@ -169,7 +184,14 @@ export const listPlans = paged(
     [],
     [422],
   ),
-  [filter('state', 'Only plans in this state.', ['draft', 'validating', 'deployed', 'rolled_back'])],
+  [
+    filter('state', 'Only plans in this state.', [
+      'draft',
+      'validating',
+      'deployed',
+      'rolled_back',
+    ]),
+  ],
 )
 
 export const getPlan = get(
@@ -250,7 +272,8 @@ const confirm: JsonSchema = {
   type: 'array',
   items: text('Name of a field.', 'recovery_cap'),
   maxItems: 50,
-  description: 'Every field whose values would be hidden or converted, by name, as in confirm of the plan.',
+  description:
+    'Every field whose values would be hidden or converted, by name, as in confirm of the plan.',
   examples: [['recovery_cap']],
 }
 
@@ -358,7 +381,10 @@ export const getLimits = get(
           limits: object(
             'At most so many.',
             Object.fromEntries(
-              Object.entries(LIMITS).map(([name, value]) => [name, count(LIMIT_TEXTS[name as keyof typeof LIMITS], value)]),
+              Object.entries(LIMITS).map(([name, value]) => [
+                name,
+                count(LIMIT_TEXTS[name as keyof typeof LIMITS], value),
+              ]),
             ),
           ),
           used: list(

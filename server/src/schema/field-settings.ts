@@ -14,7 +14,14 @@ import { closest } from '../kit/validate.ts'
 import { formulaIssue } from '../kit/formula.ts'
 import type { Operation, OptionInput } from './operations.ts'
 
-const NUMBERS: readonly ExtensionType[] = ['percent', 'integer', 'decimal', 'money', 'area', 'length']
+const NUMBERS: readonly ExtensionType[] = [
+  'percent',
+  'integer',
+  'decimal',
+  'money',
+  'area',
+  'length',
+]
 const TEXTS: readonly ExtensionType[] = ['text', 'long_text', 'url', 'email', 'phone']
 const LISTS: readonly ExtensionType[] = ['select', 'multi_select']
 
@@ -94,12 +101,7 @@ function addTarget(
   issues.push({ field: `${at}.target`, code, message, allowed })
 }
 
-function unitOf(
-  { unit }: Operation,
-  type: 'area' | 'length',
-  at: string,
-  issues: Issue[],
-): string {
+function unitOf({ unit }: Operation, type: 'area' | 'length', at: string, issues: Issue[]): string {
   const allowed = Object.keys(UNITS[type])
   if (unit !== undefined && allowed.includes(unit)) return unit
   const message = unit === undefined ? `is required by ${type}` : `unknown unit '${unit}'`
@@ -109,7 +111,11 @@ function unitOf(
 
 export function checkBounds({ min, max }: ExtensionSettings, at: string, issues: Issue[]): void {
   if (min === undefined || max === undefined || min <= max) return
-  issues.push({ field: `${at}.max`, code: 'out_of_range', message: `must be >= ${min}, got ${max}` })
+  issues.push({
+    field: `${at}.max`,
+    code: 'out_of_range',
+    message: `must be >= ${min}, got ${max}`,
+  })
 }
 
 /** Options with what there are already: ids go on, names are made of labels. */
@@ -124,7 +130,11 @@ export function withOptions(
     const name = api_name ?? nameOf(label)
     const field = `${at}.options[${i}]`
     if (name === '') {
-      issues.push({ field: `${field}.api_name`, code: 'required', message: 'cannot be made of the label' })
+      issues.push({
+        field: `${field}.api_name`,
+        code: 'required',
+        message: 'cannot be made of the label',
+      })
       return
     }
     const twin = options.find((option) => option.name === name)

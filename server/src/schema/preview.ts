@@ -23,7 +23,11 @@ const BATCH = 2_000
 const SAMPLES = 20
 
 /** Reads only. A plan that was deployed is held against the schema as it is now, like any other. */
-export async function preview(tx: Tx, { registry }: Pick<Store, 'registry'>, plan: Plan): Promise<Row> {
+export async function preview(
+  tx: Tx,
+  { registry }: Pick<Store, 'registry'>,
+  plan: Plan,
+): Promise<Row> {
   const extensions = await allFields(tx, plan.org_id)
   const ids = plan.operations.map((_, i) => -1 - i)
   const resolved = resolve(plan.operations, { registry, extensions, ids, now: new Date() })

@@ -71,10 +71,9 @@ export async function lockSchema(tx: Tx, org_id: number): Promise<void> {
 
 /** Every field that was ever deployed, in the order of their ids. There are some hundreds at most. */
 export async function allFields(db: Tx, org_id: number): Promise<Field[]> {
-  return await db.query<Field>(
-    `select ${FIELD} from schema_field where org_id = $1 order by id`,
-    [org_id],
-  )
+  return await db.query<Field>(`select ${FIELD} from schema_field where org_id = $1 order by id`, [
+    org_id,
+  ])
 }
 
 export async function listFields(
@@ -111,7 +110,9 @@ export async function saveFields(
   at: Date,
 ): Promise<void> {
   // Names change hands within a plan: those that give theirs up go first.
-  const order = fields.toSorted((a, b) => Number(a.state === 'deployed') - Number(b.state === 'deployed'))
+  const order = fields.toSorted(
+    (a, b) => Number(a.state === 'deployed') - Number(b.state === 'deployed'),
+  )
   for (const field of order) {
     await tx.query(
       `insert into schema_field (org_id, id, object_type, api_name, label, description, type, settings, options, aliases, required,
@@ -239,7 +240,13 @@ export async function addVersion(
   const [row] = await tx.query<{ version: number }>(
     `insert into schema_version (org_id, version, at, plan_id, actor, changes)
      select $1, coalesce(max(version), 0) + 1, $2, $3, $4, $5 from schema_version where org_id = $1 returning version`,
-    [org_id, version.at, version.plan_id, JSON.stringify(version.actor), JSON.stringify(version.changes)],
+    [
+      org_id,
+      version.at,
+      version.plan_id,
+      JSON.stringify(version.actor),
+      JSON.stringify(version.changes),
+    ],
   )
   return (row as { version: number }).version
 }

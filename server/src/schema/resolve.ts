@@ -167,7 +167,10 @@ function add(work: Work, operation: Operation): Assessed {
     state: 'deployed',
   }
   issues.push(...expressionIssues(draft, readable(work, own, object_type), at))
-  const extension: Extension = { ...draft, settings: addDefault(draft, operation.default, at, issues) }
+  const extension: Extension = {
+    ...draft,
+    settings: addDefault(draft, operation.default, at, issues),
+  }
   if (settings.expression !== undefined && issues.length === 0)
     extension.settings = {
       ...extension.settings,
@@ -175,7 +178,11 @@ function add(work: Work, operation: Operation): Assessed {
     }
   refuseUnfilterable(work, extension)
   if (type === 'formula' && required)
-    issues.push({ field: `${at}.required`, code: 'unknown_field', message: 'is not used by formula' })
+    issues.push({
+      field: `${at}.required`,
+      code: 'unknown_field',
+      message: 'is not used by formula',
+    })
   put(work, extension)
   return required && operation.default === undefined
     ? ['review', 'New objects must have a value; those that are there stay as they are.']
@@ -210,8 +217,14 @@ function nameIssues(
     now.getTime(),
   )
   if (!taken) return
-  const by = taken.name === name ? 'is there already' : `was the name of '${taken.name}' until lately`
-  issues.push({ field, code: 'duplicate', message: `a field '${name}' ${by}`, other_id: `fld_${taken.id}` })
+  const by =
+    taken.name === name ? 'is there already' : `was the name of '${taken.name}' until lately`
+  issues.push({
+    field,
+    code: 'duplicate',
+    message: `a field '${name}' ${by}`,
+    other_id: `fld_${taken.id}`,
+  })
 }
 
 function addOption(work: Work, operation: Operation, extension: Extension): Assessed {
@@ -256,12 +269,22 @@ function setValidation(work: Work, operation: Operation, extension: Extension): 
     if (value === null) delete settings[name]
     else settings[name] = value
   }
-  const given = settingsOf({ ...operation, unit: old.unit, target: old.target, options: [] } as Operation, extension.type, work.registry, at, [])
+  const given = settingsOf(
+    { ...operation, unit: old.unit, target: old.target, options: [] } as Operation,
+    extension.type,
+    work.registry,
+    at,
+    [],
+  )
   const misused = (['min', 'max', 'max_length'] as const).filter(
     (name) => typeof operation[name] === 'number' && given[name] === undefined,
   )
   for (const name of misused)
-    issues.push({ field: `${at}.${name}`, code: 'unknown_field', message: `is not used by ${extension.type}` })
+    issues.push({
+      field: `${at}.${name}`,
+      code: 'unknown_field',
+      message: `is not used by ${extension.type}`,
+    })
   checkBounds(settings, at, issues)
   const required = operation.required ?? extension.required
   const draft = { ...extension, settings, required }
@@ -341,7 +364,12 @@ function limitIssues(fields: readonly Extension[], changes: readonly FieldChange
   for (const type of touched) {
     const own = deployed(fields.filter((e) => e.object_type === type))
     say(type, own.length, LIMITS.attributes_per_type, 'fields')
-    say(type, own.filter((e) => e.filterable).length, LIMITS.filterable_per_type, 'filterable fields')
+    say(
+      type,
+      own.filter((e) => e.filterable).length,
+      LIMITS.filterable_per_type,
+      'filterable fields',
+    )
     say(type, own.filter((e) => e.type === 'formula').length, LIMITS.formulas_per_type, 'formulas')
   }
   return issues

@@ -14,7 +14,15 @@ import type { Operation } from './operations.ts'
 import { preview } from './preview.ts'
 import { allFields, findField, listFields, listPlans, listVersions } from './queries.ts'
 import type { Field } from './queries.ts'
-import { approve, changeField, createPlan, deployPlan, getPlan, propose, rollBackPlan } from './service.ts'
+import {
+  approve,
+  changeField,
+  createPlan,
+  deployPlan,
+  getPlan,
+  propose,
+  rollBackPlan,
+} from './service.ts'
 import { fieldView, planView, versionView } from './views.ts'
 
 interface WithId {
@@ -159,7 +167,10 @@ function fieldChanges(app: FastifyInstance): void {
     '/schema-fields/:id/deprecate',
     docs.deprecateField,
     async (request, reply) =>
-      sendAnswered(reply, await changed(request, { op: 'deprecate_attribute' }, request.body.confirm)),
+      sendAnswered(
+        reply,
+        await changed(request, { op: 'deprecate_attribute' }, request.body.confirm),
+      ),
   )
   app.post<WithId>('/schema-fields/:id/restore', docs.restoreField, async (request, reply) =>
     sendAnswered(reply, await changed(request, { op: 'restore_attribute' })),

@@ -11,7 +11,10 @@ export async function deployed(client: TestClient, text: string): Promise<Answer
   return await deployPlan(client, proposed.body)
 }
 
-async function deployPlan(client: TestClient, plan: { id: string; confirm: string[] }): Promise<Answer> {
+async function deployPlan(
+  client: TestClient,
+  plan: { id: string; confirm: string[] },
+): Promise<Answer> {
   const path = `/schema-extensions/${plan.id}`
   const approved = await client.post(`${path}/approve`, { confirm: plan.confirm })
   expect(approved).toMatchObject({ status: 200, body: { state: 'validating' } })
@@ -41,13 +44,17 @@ it('a field that is deployed is at once in answers, filters, sorts, facts, docum
   expect(list.body.data).toEqual([{ id, ext: { green_share: 12.5 } }])
   const sorted = await client.get('/leases?sort=-ext.green_share&limit=1')
   expect(sorted.body.data[0].id).toBe(id)
-  const second = await client.get(`/leases?sort=-ext.green_share&limit=1&cursor=${sorted.body.next_cursor}`)
+  const second = await client.get(
+    `/leases?sort=-ext.green_share&limit=1&cursor=${sorted.body.next_cursor}`,
+  )
   expect(second.body.data[0].id).toBe(before.body.id)
 
   const patched = await client.patch(`/leases/${id}`, { ext: { green_share: 40 } })
   expect(patched).toMatchObject({ status: 200, body: { version: 2, ext: { green_share: 40 } } })
   const facts = await client.get(`/grid/v2/objects/${id}/facts?field=ext.green_share`)
-  expect(facts.body.data.map((fact: { field: string; value: unknown }) => [fact.field, fact.value])).toEqual([
+  expect(
+    facts.body.data.map((fact: { field: string; value: unknown }) => [fact.field, fact.value]),
+  ).toEqual([
     ['ext.green_share', 12.5],
     ['ext.green_share', 40],
   ])
@@ -61,8 +68,14 @@ it('a field that is deployed is at once in answers, filters, sorts, facts, docum
 it('names every field that fails, those of the product too', async () => {
   const client = await newOrganization()
   await deployed(client, 'select fit-out: shell, warm, turnkey, required on spaces')
-  const answer = await client.post('/spaces', { ext: { fitout: 'shell', fit_out: 'warmm' }, nonsense: 1 })
-  const errors = answer.body.errors.map(({ field, code }: { field: string; code: string }) => [field, code])
+  const answer = await client.post('/spaces', {
+    ext: { fitout: 'shell', fit_out: 'warmm' },
+    nonsense: 1,
+  })
+  const errors = answer.body.errors.map(({ field, code }: { field: string; code: string }) => [
+    field,
+    code,
+  ])
   expect(answer.status).toBe(422)
   expect(errors).toEqual(
     expect.arrayContaining([

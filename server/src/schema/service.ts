@@ -13,7 +13,15 @@ import type { WriteRequest } from '../kit/write.ts'
 import { deploy, rollBack } from './deploy.ts'
 import { readSentence } from './grammar/sentence.ts'
 import type { Operation, Planned } from './operations.ts'
-import { allFields, countOpenPlans, findPlan, insertPlan, lockSchema, savePlan, whoOf } from './queries.ts'
+import {
+  allFields,
+  countOpenPlans,
+  findPlan,
+  insertPlan,
+  lockSchema,
+  savePlan,
+  whoOf,
+} from './queries.ts'
 import type { Plan, Question } from './queries.ts'
 import { resolve } from './resolve.ts'
 import { planView, toConfirm } from './views.ts'
@@ -55,16 +63,14 @@ export async function propose(
     const ids = read.operations.map((_, i) => -1 - i)
     const context = { registry: store.registry, extensions, ids, now: new Date() }
     const { planned, issues } = resolve(read.operations, context)
-    const problems = issues.map(
-      ({ field, message }, i): Question => ({
-        id: `problem_${i + 1}`,
-        question: `${field}: ${message}`,
-        choices: null,
-        text,
-        start: 0,
-        end: text.length,
-      }),
-    )
+    const problems = issues.map(({ field, message }, i): Question => ({
+      id: `problem_${i + 1}`,
+      question: `${field}: ${message}`,
+      choices: null,
+      text,
+      start: 0,
+      end: text.length,
+    }))
     const questions = [...read.questions, ...problems]
     return { text, operations: planned, questions, unread: read.unread }
   })
@@ -104,7 +110,10 @@ async function write(
   const [id] = (await store.db.ids(1)) as [number]
   return await once(store, request, async (tx) => {
     if ((await countOpenPlans(tx, org_id)) >= LIMITS.open_plans)
-      throw new ApiError('conflict', `There are ${LIMITS.open_plans} plans that wait; deploy or leave some.`)
+      throw new ApiError(
+        'conflict',
+        `There are ${LIMITS.open_plans} plans that wait; deploy or leave some.`,
+      )
     const plan = newPlan(org_id, id, actor, await draft(tx))
     await insertPlan(tx, plan)
     await tell(tx, actor, 'schema_plan.proposed', plan)
@@ -162,8 +171,7 @@ export async function approve(
     requireState(plan, 'draft', 'approved')
     if (plan.questions.length > 0)
       throw new ApiError('conflict', 'The plan has open questions; answer them in a new proposal.')
-    if (plan.operations.length === 0)
-      throw new ApiError('conflict', 'The plan has no operations.')
+    if (plan.operations.length === 0) throw new ApiError('conflict', 'The plan has no operations.')
     refuseUnconfirmed(plan.operations, confirm)
     await checked(tx, store, org_id, plan.operations)
     const at = new Date()

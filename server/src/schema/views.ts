@@ -36,8 +36,7 @@ export function fieldView(field: Field, own: readonly Extension[] = []): Row {
     unit: settings.unit ?? (field.type === 'percent' ? 'percent' : null),
     currency: settings.currency ?? null,
     target: settings.target ?? null,
-    expression:
-      settings.expression === undefined ? null : shownFormula(settings.expression, own),
+    expression: settings.expression === undefined ? null : shownFormula(settings.expression, own),
     filterable: field.filterable,
     indexed: field.indexed,
     converting: settings.converts !== undefined,

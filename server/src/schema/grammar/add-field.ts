@@ -11,22 +11,24 @@ import { defaultOf, takeOptions, takeTraits } from './traits.ts'
 import type { Traits } from './traits.ts'
 import { FIELD_WORD, NAMING, UNIT_WORDS, VALUE_TYPES } from './words.ts'
 
-const ARTICLES = '(?:an? |the |another |new |custom |extra |additional |ein(?:e|en)? |neue[ns]? |das |die |den )*'
+const ARTICLES =
+  '(?:an? |the |another |new |custom |extra |additional |ein(?:e|en)? |neue[ns]? |das |die |den )*'
 
 const LEAD = new RegExp(
-  `^\\s*(?:(?:please|also|now|then|and|so|bitte) |(?:can|could|would) you (?:please )?|(?:we|i)(?: also)? (?:need|want|would like|have)(?: to)? |let'?s |let us )*(?:(?:add|create|introduce|include|insert|give|track|record|store|capture|define|set up|need|want|füge|ergänze|erstelle|hinzufügen) )?(?:us |me )?`,
+  `^[\\s\\u0001]*(?:(?:please|also|now|then|and|so|bitte) |(?:can|could|would) you (?:please )?|(?:we|i)(?: also)? (?:need|want|would like|have)(?: to)? |let'?s |let us )*(?:(?:add|create|introduce|include|insert|give|track|record|store|capture|define|set up|need|want|füge|ergänze|erstelle|hinzufügen) )?(?:us |me )?`,
   'iu',
 )
 
 /** Words around a name that are no part of it. */
 const FILLER = new RegExp(
-  `^(?:(?:an?|the|new|custom|extra|additional|${FIELD_WORD}|for|that|which|is|are|it|its|be|as|of type|type|with|and|und|in|to|on|please|hinzu|holding|containing|storing|saying|whether|ein|eine|einen|neues?|das|die|den)(?![\\p{L}\\p{N}_])|[\\s,;:.!?()–—-]+)+|(?:(?<![\\p{L}\\p{N}_])(?:an?|the|as|with|and|und|in|on|to|for|of|is|are|it|be|that|which|which is|hinzu|please|${FIELD_WORD})|[\\s,;:.!?()–—-]+)+$`,
+  `^(?:(?:an?|the|new|custom|extra|additional|${FIELD_WORD}|for|that|which|is|are|it|its|be|as|of type|type|with|and|und|in|to|on|please|hinzu|holding|containing|storing|saying|whether|ein|eine|einen|neues?|das|die|den)(?![\\p{L}\\p{N}_])|[\\s,;:.!?()–—-])+|(?:(?<![\\p{L}\\p{N}_])(?:an?|the|as|with|and|und|in|on|to|for|of|is|are|it|be|that|which|which is|hinzu|please|${FIELD_WORD})|[\\s,;:.!?()–—-])+$`,
   'giu',
 )
 
 /** Does the clause speak of adding something at all? */
 export function asksForField(clause: Clause): boolean {
-  const verb = /(?<![\p{L}])(?:add|create|introduce|include|track|record|store|capture|define|new|need|needs|want|give|füge|ergänze|erstelle|neues?|should have|must have|gets?)(?![\p{L}])/iu
+  const verb =
+    /(?<![\p{L}])(?:add|create|introduce|include|track|record|store|capture|define|new|need|needs|want|give|füge|ergänze|erstelle|neues?|should have|must have|gets?)(?![\p{L}])/iu
   return verb.test(clause.whole) || takesType(clause)
 }
 
@@ -50,14 +52,17 @@ export function readField(
   const own = takeObjects(clause)
   clause.take(LEAD)
   const stated = takeType(clause)
-  const options = takeOptions(clause)
-  const label = quoted ?? nameLeft(clause, stated, reading)
+  const isList = stated === null || stated.type === 'select' || stated.type === 'multi_select'
+  const options = isList ? takeOptions(clause) : null
+  const label = nameLeft(clause, quoted, stated, reading)
   const objects = own ?? inherited ?? answeredObjects(clause, known)
   const questions = reading.questions.length
   if (label === '' || label.split(/\s+/).length > 8)
     reading.questions.push(ask(clause, 'name', 'What is the field to be called?', null))
   if (!objects)
-    reading.questions.push(ask(clause, 'object_type', 'Which objects are to have the field?', OBJECT_CHOICES))
+    reading.questions.push(
+      ask(clause, 'object_type', 'Which objects are to have the field?', OBJECT_CHOICES),
+    )
   const type = typeOf(clause, known, reading, stated?.type ?? null, traits, options)
   if (!type || !objects || reading.questions.length > questions) return own ?? inherited
   const operation = operationOf(clause, known, reading, { label, type, traits, options })
@@ -79,8 +84,15 @@ function takeQuoted(clause: Clause): string | null {
     /(?<![\p{L}])(?:called|named|labell?ed|titled|namens|mit dem namen|with the name) ["“'‘]?([^"”'’,;:()]{1,100}?)["”'’]?(?=\s*(?:[,;:()]|$)|\s+(?:on|to|for|with|from|between|of type|as an?|in|auf|für|zu|which|that|required|mandatory|default)(?![\p{L}]))/iu,
   )
   if (named?.[1]) return named[1].trim()
-  const quoted = clause.take(/(?<![\p{L}\p{N}])(?:"([^"]{1,100})"|“([^”]{1,100})”|„([^“”]{1,100})[“”]|'([^']{1,100})'(?![\p{L}])|‘([^’]{1,100})’)/u)
-  return quoted?.slice(1).find((part) => part !== undefined)?.trim() ?? null
+  const quoted = clause.take(
+    /(?<![\p{L}\p{N}])(?:"([^"]{1,100})"|“([^”]{1,100})”|„([^“”]{1,100})[“”]|'([^']{1,100})'(?![\p{L}])|‘([^’]{1,100})’)/u,
+  )
+  return (
+    quoted
+      ?.slice(1)
+      .find((part) => part !== undefined)
+      ?.trim() ?? null
+  )
 }
 
 interface Stated {
@@ -96,11 +108,7 @@ function takeType(clause: Clause): Stated | null {
   return explicitType(clause) ?? headType(clause) ?? fieldType(clause) ?? tailType(clause)
 }
 
-function firstOf(
-  clause: Clause,
-  pattern: (words: string) => string,
-  part = 1,
-): Stated | null {
+function firstOf(clause: Clause, pattern: (words: string) => string, part = 1): Stated | null {
   for (const [type, words] of VALUE_TYPES) {
     const match = clause.find(new RegExp(pattern(`(?:${words})`), 'iu'))
     if (!match) continue
@@ -126,7 +134,11 @@ function explicitType(clause: Clause): Stated | null {
 /** `a percent field recovery cap`: the word stands first. */
 function headType(clause: Clause): Stated | null {
   const joined = `(?: (?:${FIELD_WORD}))?(?: (?:for|that says|saying|holding|with|of))?`
-  return firstOf(clause, (w) => `^[\\s\\u0001]*${ARTICLES}(${w}${joined}:?)(?=[\\s\\u0001]+[^\\s\\u0001,;(]|[\\s\\u0001]*$)`)
+  return firstOf(
+    clause,
+    (w) =>
+      `^[\\s\\u0001]*${ARTICLES}(${w}${joined}:?)(?=[\\s\\u0001]+[^\\s\\u0001,;(]|[\\s\\u0001]*$)`,
+  )
 }
 
 /** `a recovery cap percent field`. */
@@ -154,17 +166,24 @@ function tailType(clause: Clause): Stated | null {
 }
 
 /** What is left is the name; what is left elsewhere was not understood. */
-function nameLeft(clause: Clause, stated: Stated | null, reading: Reading): string {
+function nameLeft(
+  clause: Clause,
+  quoted: string | null,
+  stated: Stated | null,
+  reading: Reading,
+): string {
   const pieces = clause
     .pieces()
     .map((piece) => trimmed(piece))
     .filter(({ text }) => text !== '')
-  const [name, ...others] = pieces
+  const name = quoted === null ? pieces[0] : undefined
+  const others = quoted === null ? pieces.slice(1) : pieces
   for (const piece of others) reading.unread.push(piece)
   if (name) {
     clause.cut(name.start - clause.start, name.end - clause.start)
     return name.text
   }
+  if (quoted !== null) return quoted
   // `a date on leases`: the type is all that is known of it.
   const only = stated && NAMING.includes(stated.type) ? stated.type : ''
   return only.replaceAll('_', ' ')
@@ -223,10 +242,19 @@ function operationOf(
   clause: Clause,
   known: Known,
   reading: Reading,
-  { label, type, traits, options }: { label: string; type: ExtensionType; traits: Traits; options: OptionInput[] | null },
+  {
+    label,
+    type,
+    traits,
+    options,
+  }: { label: string; type: ExtensionType; traits: Traits; options: OptionInput[] | null },
 ): Omit<Operation, 'op' | 'object_type'> {
   const name = label.charAt(0).toUpperCase() + label.slice(1)
-  const operation: Omit<Operation, 'op' | 'object_type'> = { label: name, api_name: nameOf(label), type }
+  const operation: Omit<Operation, 'op' | 'object_type'> = {
+    label: name,
+    api_name: nameOf(label),
+    type,
+  }
   if (traits.required !== undefined) operation.required = traits.required
   if (traits.filterable) operation.filterable = true
   if (type === 'select' || type === 'multi_select') {
@@ -243,7 +271,12 @@ function operationOf(
     if (value !== undefined) operation.default = value
     else
       reading.questions.push(
-        ask(clause, 'default', `'${traits.default}' is no value of a ${type} field; which is the default?`, null),
+        ask(
+          clause,
+          'default',
+          `'${traits.default}' is no value of a ${type} field; which is the default?`,
+          null,
+        ),
       )
   }
   return operation
@@ -267,7 +300,8 @@ function addNumbers(
     operation.min = (min ?? 0) * 100
     operation.max = max * 100
   } else if (answer === null) {
-    const question = 'Percent fields hold 12.5 for 12.5 %. Is 1 the whole (0-1), or one percent (0-100)?'
+    const question =
+      'Percent fields hold 12.5 for 12.5 %. Is 1 the whole (0-1), or one percent (0-100)?'
     reading.questions.push(ask(clause, 'scale', question, SCALES))
   }
 }

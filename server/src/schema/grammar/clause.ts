@@ -35,12 +35,11 @@ export class Clause {
 
   /** Takes a stretch out and notes it as a source. */
   cut(from: number, to: number): void {
-    const text = this.whole.slice(from, to)
-    const lead = text.length - text.trimStart().length
-    const words = text.trim()
-    if (words !== '') {
-      const start = this.start + from + lead
-      this.spans.push({ text: words, start, end: start + words.length })
+    for (const match of this.rest.slice(from, to).matchAll(/[^\u0001]+/g)) {
+      const lead = /^[\s,;:]*/.exec(match[0])?.[0].length ?? 0
+      const words = match[0].slice(lead).replace(/[\s,;:]+$/, '')
+      const start = this.start + from + match.index + lead
+      if (words !== '') this.spans.push({ text: words, start, end: start + words.length })
     }
     this.rest = this.rest.slice(0, from) + TAKEN.repeat(to - from) + this.rest.slice(to)
   }

@@ -49,7 +49,13 @@ function change(
   clause.cut(0, clause.rest.length)
   const { op, ...rest } = operation
   const source = clause.source()
-  reading.operations.push({ op, object_type: field.object_type, field: field.name, ...rest, source })
+  reading.operations.push({
+    op,
+    object_type: field.object_type,
+    field: field.name,
+    ...rest,
+    source,
+  })
   return true
 }
 
@@ -81,7 +87,7 @@ class Phrase {
   readonly types: string[] | null
 
   constructor(clause: Clause, phrase: string) {
-    const part = clause.part(phrase)
+    const part = clause.part(phrase.replace(/ from (?=\S+(?: \S+)?$)/i, ' on '))
     const objects = takeObjects(part)
     this.types = objects?.types ?? null
     this.name = part

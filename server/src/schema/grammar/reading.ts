@@ -36,7 +36,7 @@ export function takeObjects(clause: Clause): Objects | null {
   const before = clause.spans.length
   const subject = clause.find(
     new RegExp(
-      `^\\s*(?:(?:please|also|now) )?(?:on |to |for )?${DETERMINERS}(${MANY})${RECORDS}(?: should have| must have| shall have| should get| needs?| gets?| have| has| also needs?|\\s*:)(?= |$)`,
+      `^\\s*(?:(?:please|also|now) )?(?:(?:add|create|include) (?=on |to |for |in ))?(?:on |to |for |in )?${DETERMINERS}(${MANY})${RECORDS}(?: should have| must have| shall have| should get| needs?| gets?| have| has| also needs?|\\s*:)(?= |$)`,
       'iu',
     ),
   )
@@ -46,7 +46,10 @@ export function takeObjects(clause: Clause): Objects | null {
   const found =
     subject ??
     given ??
-    last(clause, `(?:on|to|for|in|at|per|into|auf|für|zu|bei|an) ${DETERMINERS}(${MANY})${RECORDS}`) ??
+    last(
+      clause,
+      `(?:on|to|for|in|at|per|into|auf|für|zu|bei|an) ${DETERMINERS}(${MANY})${RECORDS}`,
+    ) ??
     last(clause, `(?:of|von|in) ${DETERMINERS}(${MANY})${RECORDS}`)
   if (!found) return null
   clause.cut(found.index, found.index + found[0].length)

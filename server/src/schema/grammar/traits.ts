@@ -3,7 +3,15 @@ import type { ExtensionType } from '../../kit/extension.ts'
 import type { OptionInput } from '../operations.ts'
 import { word } from './clause.ts'
 import type { Clause } from './clause.ts'
-import { ANY_OBJECT, CURRENCIES, NUMBER, numberOf, objectTypeOf, SMALL, UNIT_WORDS } from './words.ts'
+import {
+  ANY_OBJECT,
+  CURRENCIES,
+  NUMBER,
+  numberOf,
+  objectTypeOf,
+  SMALL,
+  UNIT_WORDS,
+} from './words.ts'
 
 export interface Traits {
   min?: number
@@ -40,7 +48,9 @@ function takeLength(clause: Clause, traits: Traits): void {
   const chars = '(?:characters?|chars?|letters|zeichen)'
   const match =
     clause.take(
-      word(`(?:with )?(?:a )?(?:max(?:imum)?\\.?(?: length)?(?: of)?|at most|up to|no more than|limited to|höchstens) (${NUMBER}) ${chars}`),
+      word(
+        `(?:with )?(?:a )?(?:max(?:imum)?\\.?(?: length)?(?: of)?|at most|up to|no more than|limited to|höchstens) (${NUMBER}) ${chars}`,
+      ),
     ) ??
     clause.take(word(`(${NUMBER}) ${chars}(?: max(?:imum)?| at most| or (?:less|fewer))?`)) ??
     clause.take(word(`max(?:imum)? length(?: of| is)? (${NUMBER})`))
@@ -49,14 +59,18 @@ function takeLength(clause: Clause, traits: Traits): void {
 
 function takeDecimals(clause: Clause, traits: Traits): void {
   const match = clause.take(
-    word(`(?:with |to |having )?(${SMALL}) (?:decimal places?|decimals?|digits after the (?:decimal )?point|nachkommastellen?)`),
+    word(
+      `(?:with |to |having )?(${SMALL}) (?:decimal places?|decimals?|digits after the (?:decimal )?point|nachkommastellen?)`,
+    ),
   )
   if (match) traits.scale = numberOf(match[1] as string)
 }
 
 function takeTarget(clause: Clause, traits: Traits): void {
   const match = clause.take(
-    word(`(?:a |an )?(?:link|links|reference|references|relation|relations|pointer|linking|pointing) to (?:a |an |the |another )?(${ANY_OBJECT})`),
+    word(
+      `(?:a |an )?(?:link|links|reference|references|relation|relations|pointer|linking|pointing) to (?:a |an |the |another )?(${ANY_OBJECT})`,
+    ),
   )
   const target = match ? objectTypeOf(match[1] as string) : null
   if (target !== null) traits.target = target
@@ -68,7 +82,7 @@ function takeRange(clause: Clause, traits: Traits): void {
     clause.take(word(`(?:(?:ranging |range )?from|von) ${N} (?:to|bis|up to|through) ${N}`)) ??
     clause.take(
       new RegExp(
-        `(?:(?<![\\p{L}\\p{N}_])range (?:of )?)?(?<![\\p{L}\\p{N}_.])([0-9][0-9.,]*) ?%? ?(?:to|bis|-|–|—|\\.\\.\\.?) ?(-?[0-9][0-9.,]*) ?%?(?![\\p{L}\\p{N}_])`,
+        `(?:(?<![\\p{L}\\p{N}_])range (?:of )?)?(?<![\\p{L}\\p{N}_.])([0-9]+(?:[.,][0-9]+)*) ?%? ?(?:to|bis|-|–|—|\\.\\.\\.?) ?(-?[0-9]+(?:[.,][0-9]+)*) ?%?(?![\\p{L}\\p{N}_])`,
         'iu',
       ),
     )
@@ -92,19 +106,25 @@ function takeBounds(clause: Clause, traits: Traits): void {
     ),
   )
   if (least) traits.min = numberOf(least[1] as string)
-  if (clause.take(word('(?:must be |is )?(?:non-negative|not negative|never negative|nicht negativ)')))
+  if (
+    clause.take(word('(?:must be |is )?(?:non-negative|not negative|never negative|nicht negativ)'))
+  )
     traits.min = 0
 }
 
 function takeDefault(clause: Clause, traits: Traits): void {
   const match = clause.take(
-    /(?<![\p{L}])(?:with (?:a )?)?(?:defaults? (?:value )?(?:to|is|of|=|:)?|defaulting to|by default|standardmäßig|vorbelegt mit) ?["“'‘]?([^,;()"”'’]{1,60}?)["”'’]?(?=\s*(?:[,;)]|$|(?<![\p{L}])(?:on|for|to|and|required|mandatory|filterable)(?![\p{L}])))/iu,
+    /(?<![\p{L}])(?:with (?:a )?)?(?:defaults? (?:value )?(?:to|is|of|=|:)?|defaulting to|by default|standardmäßig|vorbelegt mit) ?["“'‘]?(-?[0-9]+(?:[.,][0-9]+)?|[^,;()"”'’]{1,60}?)["”'’]? ?%?(?=\s*(?:[,;)]|$|(?<![\p{L}])(?:on|for|to|and|required|mandatory|filterable)(?![\p{L}])))/iu,
   )
   if (match?.[1]) traits.default = match[1].trim()
 }
 
 function takeRequired(clause: Clause, traits: Traits): void {
-  if (clause.take(word('(?:is |are |must be |and |which is |that is )*(?:not required|not mandatory|optional)')))
+  if (
+    clause.take(
+      word('(?:is |are |must be |and |which is |that is )*(?:not required|not mandatory|optional)'),
+    )
+  )
     traits.required = false
   else if (
     clause.take(
@@ -127,8 +147,9 @@ function takeRequired(clause: Clause, traits: Traits): void {
 function takeUnit(clause: Clause, traits: Traits): void {
   for (const [kind, unit, words] of UNIT_WORDS) {
     const match =
-      clause.take(new RegExp(`(?<![\\p{L}])(?:measured |given )?in (?:${words})(?![\\p{L}\\p{N}])`, 'iu')) ??
-      clause.take(new RegExp(`\\((?:in )?(?:${words})\\)`, 'iu'))
+      clause.take(
+        new RegExp(`(?<![\\p{L}])(?:measured |given )?in (?:${words})(?![\\p{L}\\p{N}])`, 'iu'),
+      ) ?? clause.take(new RegExp(`\\((?:in )?(?:${words})\\)`, 'iu'))
     if (!match) continue
     traits.unit = unit
     traits.measure = kind
@@ -136,7 +157,9 @@ function takeUnit(clause: Clause, traits: Traits): void {
   }
   for (const [code, words] of CURRENCIES) {
     const match =
-      clause.take(new RegExp(`(?<![\\p{L}])(?:given |paid )?in (?:${words})(?![\\p{L}\\p{N}])`, 'iu')) ??
+      clause.take(
+        new RegExp(`(?<![\\p{L}])(?:given |paid )?in (?:${words})(?![\\p{L}\\p{N}])`, 'iu'),
+      ) ??
       clause.take(new RegExp(`\\((?:in )?(?:${words})\\)`, 'iu')) ??
       clause.take(
         new RegExp(`(?<![\\p{L}\\p{N}])(?:${words})(?= (?:amount|money|field|value|betrag))`, 'iu'),
@@ -168,10 +191,16 @@ export function takeOptions(clause: Clause): OptionInput[] | null {
 
 /** Labels of a list: divided by commas, slashes, bars, semicolons, `and`, `or`. */
 export function optionsIn(list: string): OptionInput[] {
+  const quoted: string[] = []
   const labels = list
+    .replaceAll(
+      /["“]([^"“”]{1,100})["”]/gu,
+      (_, label: string) => `\u0002${quoted.push(label) - 1}`,
+    )
     .replaceAll(/\u0001+/g, ',')
     .split(/\s*[,;|/]\s*(?:(?:and|or|und|oder)\s+)?|\s+(?:and|or|und|oder)\s+/iu)
     .map((label) => label.replaceAll(/^["“”'‘’\s]+|["“”'‘’\s.!?()]+$/gu, ''))
+    .map((label) => label.replace(/^\u0002([0-9]+)$/, (_, i: string) => quoted[Number(i)] ?? ''))
     .filter((label) => label !== '')
   return [...new Set(labels)].map((label) => ({ label }))
 }

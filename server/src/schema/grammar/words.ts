@@ -24,6 +24,10 @@ export function objectTypeOf(word: string): string | null {
 
 /** Types of values by what people call them; what contains another comes before it. */
 export const VALUE_TYPES: readonly (readonly [type: ExtensionType, words: string])[] = [
+  [
+    'document',
+    '(?:document|file) (?:reference|link)|(?:reference|link) to (?:a |the )?(?:document|file)',
+  ],
   ['datetime', 'date[ -]?time|date and time|timestamp|zeitpunkt'],
   [
     'multi_select',
@@ -35,10 +39,13 @@ export const VALUE_TYPES: readonly (readonly [type: ExtensionType, words: string
   ],
   [
     'boolean',
-    'yes ?[/-] ?no|yes or no|true ?/ ?false|true or false|boolean|bool|check[ -]?box|tick[ -]?box|flag|toggle|ja ?/ ?nein',
+    '(?:yes ?[/-] ?no|yes or no)(?: flag)?|true ?/ ?false|true or false|boolean|bool|check[ -]?box|tick[ -]?box|flag|toggle|ja ?/ ?nein',
   ],
   ['percent', 'percentages?|percent|per cent|pct|prozentwert|prozentsatz|prozent|%'],
-  ['long_text', 'long[ -]text|multi[ -]?line text|multi[ -]?line|text ?area|paragraph|memo|langtext'],
+  [
+    'long_text',
+    'long[ -]text|multi[ -]?line text|multi[ -]?line|text ?area|paragraph|memo|langtext',
+  ],
   ['text', 'free[ -]?text|short[ -]text|text|string|freitext'],
   ['integer', 'whole[ -]numbers?|integers?|int|counter|ganzzahl'],
   ['money', 'money|monetary amount|monetary|currency amount|currency|amount|geldbetrag|betrag'],
@@ -74,16 +81,19 @@ export const CURRENCIES: readonly (readonly [code: string, words: string])[] = [
   ['PLN', 'pln|z[łl]oty'],
 ]
 
-export const UNIT_WORDS: readonly (readonly [kind: 'area' | 'length', unit: string, words: string])[] =
-  [
-    ['area', 'sqm', 'sqm|m2|m²|sq\\.? ?m|square met(?:er|re)s?|quadratmetern?|qm'],
-    ['area', 'sqft', 'sqft|ft2|ft²|sq\\.? ?ft|square f(?:oo|ee)t'],
-    ['length', 'cm', 'cm|centimet(?:er|re)s?|zentimetern?'],
-    ['length', 'km', 'km|kilomet(?:er|re)s?|kilometern?'],
-    ['length', 'm', 'm|met(?:er|re)s?|metern?'],
-    ['length', 'ft', 'ft|f(?:oo|ee)t'],
-    ['length', 'mi', 'mi|miles?'],
-  ]
+export const UNIT_WORDS: readonly (readonly [
+  kind: 'area' | 'length',
+  unit: string,
+  words: string,
+])[] = [
+  ['area', 'sqm', 'sqm|m2|m²|sq\\.? ?m|square met(?:er|re)s?|quadratmetern?|qm'],
+  ['area', 'sqft', 'sqft|ft2|ft²|sq\\.? ?ft|square f(?:oo|ee)t'],
+  ['length', 'cm', 'cm|centimet(?:er|re)s?|zentimetern?'],
+  ['length', 'km', 'km|kilomet(?:er|re)s?|kilometern?'],
+  ['length', 'm', 'm|met(?:er|re)s?|metern?'],
+  ['length', 'ft', 'ft|f(?:oo|ee)t'],
+  ['length', 'mi', 'mi|miles?'],
+]
 
 const NUMBER_WORDS: Readonly<Record<string, number>> = {
   no: 0,
@@ -96,7 +106,7 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   six: 6,
 }
 
-export const NUMBER = '-?[0-9][0-9.,]*'
+export const NUMBER = '-?[0-9]+(?:[.,][0-9]+)*'
 export const SMALL = '[0-9]|no|zero|one|two|three|four|five|six'
 
 /** `1,000` and `1.5`, and `0,5` as it is written in German; NaN for what is no number. */
