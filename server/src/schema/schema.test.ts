@@ -1,32 +1,7 @@
 /** What a deployed field promises, seen through the interface. */
 import { expect, it } from 'vitest'
 import { newOrganization } from '../../test/grid.ts'
-import type { Answer, TestClient } from '../../test/grid.ts'
-import { leaseParents, samples } from '../../test/samples.ts'
-
-/** Proposes, approves and deploys a sentence. @returns the deployed plan. */
-export async function deployed(client: TestClient, text: string): Promise<Answer> {
-  const proposed = await client.post('/schema-extensions/propose', { text })
-  expect(proposed).toMatchObject({ status: 201, body: { questions: [] } })
-  return await deployPlan(client, proposed.body)
-}
-
-async function deployPlan(
-  client: TestClient,
-  plan: { id: string; confirm: string[] },
-): Promise<Answer> {
-  const path = `/schema-extensions/${plan.id}`
-  const approved = await client.post(`${path}/approve`, { confirm: plan.confirm })
-  expect(approved).toMatchObject({ status: 200, body: { state: 'validating' } })
-  const answer = await client.post(`${path}/deploy`, {})
-  expect(answer).toMatchObject({ status: 200, body: { state: 'deployed' } })
-  return answer
-}
-
-async function newLease(client: TestClient, extra: object = {}): Promise<Answer> {
-  const { property_id, tenant_party_id } = await leaseParents(client)
-  return await client.post('/leases', { ...samples.lease(property_id, tenant_party_id), ...extra })
-}
+import { deployed, newLease } from './schema-fixture.ts'
 
 it('a field that is deployed is at once in answers, filters, sorts, facts, documents and events', async () => {
   const client = await newOrganization()
