@@ -68,6 +68,12 @@ export async function ownResource(
   return registry.get(resource.name) ?? resource
 }
 
+/** A store whose types are those of one organization, as its schema stands now. */
+export async function ownStore<S extends Schemas>(store: S, org_id: number): Promise<S> {
+  const { registry } = await ownSchema(store, org_id)
+  return { ...store, registry }
+}
+
 /** Has the next read look again, after a deploy by this process. */
 export function forgetSchema(db: object, org_id: number): void {
   caches.get(db)?.delete(org_id)

@@ -1,6 +1,7 @@
 /** The worker's side of jobs: take one, run it, let go of it. */
 import { join } from 'node:path'
 import { Db } from '../db/db.ts'
+import { ownStore } from '../kit/extended.ts'
 import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
 import { runJob } from './run.ts'
@@ -85,7 +86,8 @@ export function runner(db: Db, data_dir: string): Runner {
     const spare = await db.session()
     try {
       const file = join(data_dir, 'imports', job.file_key)
-      await runJob({ store: bareStore(db), session, spare, job, lease_id, stopping }, file)
+      const store = await ownStore(bareStore(db), org_id)
+      await runJob({ store, session, spare, job, lease_id, stopping }, file)
     } finally {
       session.release()
       spare.release()
