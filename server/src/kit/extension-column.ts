@@ -54,79 +54,59 @@ const textual: Form = {
   wanted: 'text of at most 1,000 characters',
 }
 
+/** Forms that follow from the type alone. */
+const FORMS: Partial<Record<Extension['type'], Form>> = {
+  percent: numeric('a number'),
+  decimal: numeric('a number'),
+  integer: numeric('a number'),
+  area: numeric('a number'),
+  length: numeric('a number'),
+  boolean: {
+    type: 'boolean',
+    index: 'v_text',
+    operators: ['eq', 'ne', 'is_null'],
+    literal: (text) => (text === 'true' || text === 'false' ? text : null),
+    wanted: 'true or false',
+  },
+  text: textual,
+  url: textual,
+  email: textual,
+  phone: textual,
+  date: {
+    type: 'date',
+    index: 'v_time',
+    operators: ORDERED,
+    literal: (text) => (isDate(text) ? text : null),
+    wanted: 'a date such as 2026-12-31',
+  },
+  datetime: {
+    type: 'timestamptz',
+    index: 'v_time',
+    operators: ORDERED,
+    literal: (text) => (isDate(text) ? `${text}T00:00:00.000Z` : instant(text)),
+    wanted: 'a time such as 2026-12-31T08:00:00Z',
+  },
+}
+
 /** The comparable form of a field, or null where its values have no order and no equality worth asking for. */
-function formOf(extension: Extension): Form | null {
-  const { type, settings, options } = extension
+function formOf({ type, settings, options }: Extension): Form | null {
   const optionId = (text: string): string | null =>
     options.find(({ name }) => name === text)?.id.toString() ?? null
-  switch (type) {
-    case 'percent':
-    case 'decimal':
-    case 'integer':
-    case 'area':
-    case 'length':
-      return numeric('a number')
-    case 'money':
-      return settings.currency ? { ...numeric('an amount'), part: '0' } : null
-    case 'boolean':
-      return {
-        type: 'boolean',
-        index: 'v_text',
-        operators: ['eq', 'ne', 'is_null'],
-        literal: (text) => (text === 'true' || text === 'false' ? text : null),
-        wanted: 'true or false',
-      }
-    case 'text':
-    case 'url':
-    case 'email':
-    case 'phone':
-      return textual
-    case 'date':
-      return {
-        type: 'date',
-        index: 'v_time',
-        operators: ORDERED,
-        literal: (text) => (isDate(text) ? text : null),
-        wanted: 'a date such as 2026-12-31',
-      }
-    case 'datetime':
-      return {
-        type: 'timestamptz',
-        index: 'v_time',
-        operators: ORDERED,
-        literal: (text) => (isDate(text) ? `${text}T00:00:00.000Z` : instant(text)),
-        wanted: 'a time such as 2026-12-31T08:00:00Z',
-      }
-    case 'select':
-      return {
-        type: 'integer',
-        index: 'v_num',
-        operators: EQUAL,
-        literal: optionId,
-        wanted: 'an option',
-      }
-    case 'multi_select':
-      return {
-        type: 'text[]',
-        index: null,
-        operators: ['contains', 'is_null'],
-        literal: optionId,
-        wanted: 'an option',
-      }
-    case 'relation':
-    case 'document':
-      return {
-        type: 'bigint',
-        index: 'v_num',
-        operators: EQUAL,
-        literal: (text) => idDigits(settings.target_prefix ?? '', text)?.toString() ?? null,
-        wanted: `an id such as ${settings.target_prefix ?? ''}_1042`,
-      }
-    case 'long_text':
-    case 'address':
-    case 'formula':
-      return null
-  }
+  const option = { literal: optionId, wanted: 'an option' }
+  const prefix = settings.target_prefix ?? ''
+  if (type === 'select') return { ...option, type: 'integer', index: 'v_num', operators: EQUAL }
+  if (type === 'multi_select')
+    return { ...option, type: 'text[]', index: null, operators: ['contains', 'is_null'] }
+  if (type === 'relation' || type === 'document')
+    return {
+      type: 'bigint',
+      index: 'v_num',
+      operators: EQUAL,
+      literal: (text) => idDigits(prefix, text)?.toString() ?? null,
+      wanted: `an id such as ${prefix}_1042`,
+    }
+  if (type === 'money') return settings.currency ? { ...numeric('an amount'), part: '0' } : null
+  return FORMS[type] ?? null
 }
 
 /** How the field is compared; null when it cannot be. */

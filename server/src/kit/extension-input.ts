@@ -179,30 +179,33 @@ function acceptText({ type, settings }: Extension, value: unknown): Accepted {
   if (value.length > max) return wrong('max_length', `must NOT have more than ${max} characters`)
   const text = type === 'text' || type === 'long_text' ? value : value.trim()
   if (text.length === 0) return wrong('min_length', 'must NOT have fewer than 1 characters')
-  switch (type) {
-    case 'url':
-      if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return { value: text }
-      return wrong(
-        'invalid_format',
-        `must be an address such as https://example.com, got '${told(value)}'`,
-      )
-    case 'email':
-      if (/^[^\s@]{1,64}@[^\s@]+\.[^\s@]+$/.test(text)) {
-        const at = text.lastIndexOf('@')
-        return { value: text.slice(0, at) + text.slice(at).toLowerCase() }
-      }
-      return wrong('invalid_format', `must be an email address, got '${told(value)}'`)
-    case 'phone': {
-      const digits = text.replaceAll(/[ ().\-/]/g, '')
-      if (/^\+?[0-9]{5,15}$/.test(digits)) return { value: digits }
-      return wrong(
-        'invalid_format',
-        `must be a phone number such as +49 30 1234567, got '${told(value)}'`,
-      )
-    }
-    default:
-      return { value: text }
-  }
+  if (type === 'url') return acceptUrl(text)
+  if (type === 'email') return acceptEmail(text)
+  return type === 'phone' ? acceptPhone(text) : { value: text }
+}
+
+function acceptUrl(text: string): Accepted {
+  if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return { value: text }
+  return wrong(
+    'invalid_format',
+    `must be an address such as https://example.com, got '${told(text)}'`,
+  )
+}
+
+function acceptEmail(text: string): Accepted {
+  if (!/^[^\s@]{1,64}@[^\s@]+\.[^\s@]+$/.test(text))
+    return wrong('invalid_format', `must be an email address, got '${told(text)}'`)
+  const at = text.lastIndexOf('@')
+  return { value: text.slice(0, at) + text.slice(at).toLowerCase() }
+}
+
+function acceptPhone(text: string): Accepted {
+  const digits = text.replaceAll(/[ ().\-/]/g, '')
+  if (/^\+?[0-9]{5,15}$/.test(digits)) return { value: digits }
+  return wrong(
+    'invalid_format',
+    `must be a phone number such as +49 30 1234567, got '${told(text)}'`,
+  )
 }
 
 function acceptOption({ options }: Extension, value: unknown): Accepted {

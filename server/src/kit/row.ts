@@ -148,7 +148,7 @@ export function filledFields(row: Row): string[] {
     const empty = value === null || (Array.isArray(value) && value.length === 0)
     if (!empty && !BOOKKEEPING.has(name)) names.push(name)
   }
-  return [...names, ...Object.keys((row['ext'] ?? {}) as Row)]
+  return [...names, ...Object.keys(row['ext'] ?? {})]
 }
 
 export interface Column {

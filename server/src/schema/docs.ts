@@ -7,16 +7,7 @@ import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
 import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import type { Scope } from '../kit/scopes.ts'
-import {
-  constant,
-  count,
-  fieldSchema,
-  list,
-  object,
-  planSchema,
-  text,
-  versionSchema,
-} from './field-docs.ts'
+import { constant, count, list, object, planSchema, text } from './field-docs.ts'
 import { operationSchema } from './operations.ts'
 
 const tags = ['schema']
@@ -32,9 +23,9 @@ function idOf(prefix: string, what: string): Parameter {
 }
 
 const planId = idOf('pln', 'plan')
-const fieldId = idOf('fld', 'field')
+export const fieldId = idOf('fld', 'field')
 
-const LIMIT_TEXTS: Record<keyof typeof LIMITS, string> = {
+export const LIMIT_TEXTS: Record<keyof typeof LIMITS, string> = {
   attributes_per_type: 'Deployed fields of a type.',
   options_per_field: 'Options of a field.',
   filterable_per_type: 'Filterable fields of a type.',
@@ -49,7 +40,7 @@ const LIMIT_TEXTS: Record<keyof typeof LIMITS, string> = {
 }
 
 /** A POST: its problems are those of every one. */
-function post(
+export function post(
   scope: Scope,
   schema: Pick<RouteDocs['schema'], 'operationId' | 'summary' | 'description' | 'response'> & {
     body?: JsonSchema
@@ -68,7 +59,7 @@ function post(
   }
 }
 
-function get(
+export function get(
   schema: Pick<RouteDocs['schema'], 'operationId' | 'summary' | 'description' | 'response'>,
   parameters: Parameter[],
   problems: number[],
@@ -77,7 +68,11 @@ function get(
   return { config: { scope }, schema: { ...schema, tags, parameters, problems } }
 }
 
-const filter = (name: string, description: string, values?: readonly string[]): Parameter => ({
+export const filter = (
+  name: string,
+  description: string,
+  values?: readonly string[],
+): Parameter => ({
   name,
   in: 'query',
   description,
@@ -85,7 +80,7 @@ const filter = (name: string, description: string, values?: readonly string[]): 
 })
 
 /** A list that hand-written filters narrow. */
-function paged(
+export function paged(
   docs: RouteDocs,
   filters: Parameter[],
 ): RouteDocs & {
@@ -105,7 +100,7 @@ function paged(
   return { ...docs, schema: { ...docs.schema, parameters, querystring } }
 }
 
-const closed = (
+export const closed = (
   title: string,
   description: string,
   properties: Record<string, JsonSchema>,
@@ -268,7 +263,7 @@ export const previewPlan = get(
   'write:schema',
 )
 
-const confirm: JsonSchema = {
+export const confirm: JsonSchema = {
   type: 'array',
   items: text('Name of a field.', 'recovery_cap'),
   maxItems: 50,
@@ -286,7 +281,7 @@ export const approvePlan = post('deploy:schema', {
   response: { 200: planSchema },
 })
 
-const empty = (title: string): JsonSchema => closed(title, 'Nothing more is needed.', {})
+export const empty = (title: string): JsonSchema => closed(title, 'Nothing more is needed.', {})
 
 export const deployPlan = post('deploy:schema', {
   operationId: 'deploySchemaExtension',
@@ -307,113 +302,3 @@ export const rollbackPlan = post('deploy:schema', {
   body: empty('SchemaRollback'),
   response: { 200: planSchema },
 })
-
-export const listFields = paged(
-  get(
-    {
-      operationId: 'listSchemaFields',
-      summary: 'List fields',
-      description: 'Fields the organization added, oldest first.',
-      response: { 200: listSchema(fieldSchema, 'SchemaFieldList') },
-    },
-    [],
-    [422],
-  ),
-  [
-    filter('object_type', 'Only fields of this type of objects.'),
-    filter('state', 'Only fields in this state.', ['deployed', 'deprecated', 'removed']),
-  ],
-)
-
-export const getField = get(
-  {
-    operationId: 'getSchemaField',
-    summary: 'Get a field',
-    description: 'A field the organization added.',
-    response: { 200: fieldSchema },
-  },
-  [fieldId],
-  [404, 422],
-)
-
-export const deprecateField = post('deploy:schema', {
-  operationId: 'deprecateSchemaField',
-  summary: 'Deprecate a field',
-  description:
-    'Hides the field and its values; facts are kept, and it can be restored for 30 days. Its name must be given in confirm.',
-  id: fieldId,
-  body: closed('SchemaFieldDeprecate', 'What is to be deprecated.', { confirm }),
-  response: { 200: fieldSchema },
-})
-
-export const restoreField = post('deploy:schema', {
-  operationId: 'restoreSchemaField',
-  summary: 'Restore a field',
-  description: 'Shows a deprecated field and its values again.',
-  id: fieldId,
-  body: empty('SchemaFieldRestore'),
-  response: { 200: fieldSchema },
-})
-
-export const renameField = post('deploy:schema', {
-  operationId: 'renameSchemaField',
-  summary: 'Rename a field',
-  description: `A label is free to change. Under a new api_name the field is answered at once; input may use the old one for ${LIMITS.alias_days} days.`,
-  id: fieldId,
-  body: closed('SchemaFieldRename', 'The new names.', {
-    label: { ...text('What people see.', 'Recovery cap'), minLength: 1, maxLength: 100 },
-    api_name: { ...text('Name under ext.', 'recovery_cap'), pattern: '^[a-z][a-z0-9_]{0,59}$' },
-    description: { ...text('What the values say.', 'Most the tenant pays.'), maxLength: 500 },
-  }),
-  response: { 200: fieldSchema },
-})
-
-export const getLimits = get(
-  {
-    operationId: 'getSchemaLimits',
-    summary: 'Get the limits of the schema',
-    description: 'How much an organization may add, and how much of it there is.',
-    response: {
-      200: {
-        title: 'SchemaLimits',
-        ...object('Limits and use.', {
-          object: constant('schema_limits'),
-          limits: object(
-            'At most so many.',
-            Object.fromEntries(
-              Object.entries(LIMITS).map(([name, value]) => [
-                name,
-                count(LIMIT_TEXTS[name as keyof typeof LIMITS], value),
-              ]),
-            ),
-          ),
-          used: list(
-            'By type of objects.',
-            object('Use of one type.', {
-              object_type: text('The type.', 'lease'),
-              fields: count('Deployed fields.', 3),
-              filterable: count('Filterable ones.', 1),
-              formulas: count('Formulas.', 0),
-            }),
-          ),
-        }),
-      },
-    },
-  },
-  [],
-  [422],
-)
-
-export const listChanges = paged(
-  get(
-    {
-      operationId: 'listSchemaChanges',
-      summary: 'List versions of the schema',
-      description: 'What was deployed and rolled back, latest first.',
-      response: { 200: listSchema(versionSchema, 'SchemaVersionList') },
-    },
-    [],
-    [422],
-  ),
-  [],
-)

@@ -60,7 +60,7 @@ export function resolve(
   const issues: Issue[] = []
   const fields = new Map(context.extensions.map((extension) => [extension.id, extension]))
   const planned = operations.map((given, i): Planned => {
-    const { source = [], risk: _, reason: __, ...operation } = given as Planned
+    const { source, risk: _, reason: __, ...operation } = { source: [], ...given } as Planned
     const at = `operations[${i}]`
     const form = formIssues(operation, at)
     issues.push(...form)

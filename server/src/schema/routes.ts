@@ -10,6 +10,7 @@ import { JSON_TYPE, sendAnswered, sendPage, writeRequest } from '../kit/routes.t
 import type { Row } from '../kit/resource.ts'
 import type { Tx } from '../kit/types.ts'
 import * as docs from './docs.ts'
+import * as overviewDocs from './overview-docs.ts'
 import type { Operation } from './operations.ts'
 import { preview } from './preview.ts'
 import { allFields, findField, listFields, listPlans, listVersions } from './queries.ts'
@@ -126,20 +127,24 @@ async function requireField(app: FastifyInstance, request: FastifyRequest<WithId
 
 function fieldRoutes(app: FastifyInstance): void {
   const { store } = app
-  app.get<{ Querystring: ListQuery }>('/schema-fields', docs.listFields, async (request, reply) => {
-    const { org_id } = request.caller
-    const { limit, cursor, state = null, object_type = null } = request.query
-    const page = paging(store, org_id, ['schema-fields', state ?? '', object_type ?? ''], cursor)
-    const filter = { state, object_type, after: page.after ?? 0, limit: limit + 1 }
-    const fields = await listFields(app.db, org_id, filter)
-    const { extensions } = await ownSchema(store, org_id)
-    const views = fields.map((field) => fieldView(field, extensions))
-    return sendPage(
-      reply,
-      page.of(views, limit, (_, i) => String(fields[i]?.id)),
-    )
-  })
-  app.get<WithId>('/schema-fields/:id', docs.getField, async (request, reply) => {
+  app.get<{ Querystring: ListQuery }>(
+    '/schema-fields',
+    overviewDocs.listFields,
+    async (request, reply) => {
+      const { org_id } = request.caller
+      const { limit, cursor, state = null, object_type = null } = request.query
+      const page = paging(store, org_id, ['schema-fields', state ?? '', object_type ?? ''], cursor)
+      const filter = { state, object_type, after: page.after ?? 0, limit: limit + 1 }
+      const fields = await listFields(app.db, org_id, filter)
+      const { extensions } = await ownSchema(store, org_id)
+      const views = fields.map((field) => fieldView(field, extensions))
+      return sendPage(
+        reply,
+        page.of(views, limit, (_, i) => String(fields[i]?.id)),
+      )
+    },
+  )
+  app.get<WithId>('/schema-fields/:id', overviewDocs.getField, async (request, reply) => {
     const field = await requireField(app, request)
     const { extensions } = await ownSchema(store, request.caller.org_id)
     return sendJson(reply, fieldView(field, extensions))
@@ -165,19 +170,22 @@ function fieldChanges(app: FastifyInstance): void {
   }
   app.post<WithId & { Body: { confirm?: string[] } }>(
     '/schema-fields/:id/deprecate',
-    docs.deprecateField,
+    overviewDocs.deprecateField,
     async (request, reply) =>
       sendAnswered(
         reply,
         await changed(request, { op: 'deprecate_attribute' }, request.body.confirm),
       ),
   )
-  app.post<WithId>('/schema-fields/:id/restore', docs.restoreField, async (request, reply) =>
-    sendAnswered(reply, await changed(request, { op: 'restore_attribute' })),
+  app.post<WithId>(
+    '/schema-fields/:id/restore',
+    overviewDocs.restoreField,
+    async (request, reply) =>
+      sendAnswered(reply, await changed(request, { op: 'restore_attribute' })),
   )
   app.post<WithId & { Body: { label?: string; api_name?: string; description?: string } }>(
     '/schema-fields/:id/rename',
-    docs.renameField,
+    overviewDocs.renameField,
     async (request, reply) =>
       sendAnswered(reply, await changed(request, { op: 'rename_label', ...request.body })),
   )
@@ -185,7 +193,7 @@ function fieldChanges(app: FastifyInstance): void {
 
 function overviews(app: FastifyInstance): void {
   const { store } = app
-  app.get('/grid/v2/schema/limits', docs.getLimits, async (request, reply) => {
+  app.get('/grid/v2/schema/limits', overviewDocs.getLimits, async (request, reply) => {
     const { registry } = await ownSchema(store, request.caller.org_id)
     const used = [...registry.values()].flatMap(({ name, extensions }) => {
       const live = extensions.filter(({ state }) => state === 'deployed')
@@ -198,7 +206,7 @@ function overviews(app: FastifyInstance): void {
   })
   app.get<{ Querystring: ListQuery }>(
     '/grid/v2/schema/changes',
-    docs.listChanges,
+    overviewDocs.listChanges,
     async (request, reply) => {
       const { org_id } = request.caller
       const { limit, cursor } = request.query

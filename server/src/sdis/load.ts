@@ -8,7 +8,14 @@ import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow } from '../kit/history.ts'
 import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFacts, changedFields, complete, filledFields, previousOf, sameValue } from '../kit/row.ts'
+import {
+  changedFacts,
+  changedFields,
+  complete,
+  filledFields,
+  previousOf,
+  sameValue,
+} from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
 import type { Assertion, Claim } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'

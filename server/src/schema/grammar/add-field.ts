@@ -15,7 +15,7 @@ const ARTICLES =
   '(?:an? |the |another |new |custom |extra |additional |ein(?:e|en)? |neue[ns]? |das |die |den )*'
 
 const LEAD = new RegExp(
-  `^[\\s\\u0001]*(?:(?:please|also|now|then|and|so|bitte) |(?:can|could|would) you (?:please )?|(?:we|i)(?: also)? (?:need|want|would like|have)(?: to)? |let'?s |let us )*(?:(?:add|create|introduce|include|insert|give|track|record|store|capture|define|set up|need|want|füge|ergänze|erstelle|hinzufügen) )?(?:us |me )?`,
+  `^[\\s\\uE000]*(?:(?:please|also|now|then|and|so|bitte) |(?:can|could|would) you (?:please )?|(?:we|i)(?: also)? (?:need|want|would like|have)(?: to)? |let'?s |let us )*(?:(?:add|create|introduce|include|insert|give|track|record|store|capture|define|set up|need|want|füge|ergänze|erstelle|hinzufügen) )?(?:us |me )?`,
   'iu',
 )
 
@@ -103,7 +103,7 @@ interface Stated {
 
 /** Takes the word that says what the values are. */
 function takeType(clause: Clause): Stated | null {
-  if (clause.find(/^[\s\u0001]*(?:the )?(?:number of|anzahl(?: der)?) /iu))
+  if (clause.find(/^[\s\uE000]*(?:the )?(?:number of|anzahl(?: der)?) /iu))
     return { type: 'integer', naming: null }
   return explicitType(clause) ?? headType(clause) ?? fieldType(clause) ?? tailType(clause)
 }
@@ -127,7 +127,7 @@ function explicitType(clause: Clause): Stated | null {
     firstOf(clause, (w) => `(?<![\\p{L}])((?:of|with)? ?(?:the )?type:? ${w})${EDGE}`) ??
     firstOf(clause, (w) => `(?<![\\p{L}])(as ${ARTICLES}${w}(?: (?:${FIELD_WORD}))?)${EDGE}`) ??
     firstOf(clause, (w) => `(\\( ?${w}(?: (?:${FIELD_WORD}))? ?\\))`) ??
-    firstOf(clause, (w) => `(, ${ARTICLES}${w}(?: (?:${FIELD_WORD}))?)(?=[\\s\\u0001]*(?:,|$))`)
+    firstOf(clause, (w) => `(, ${ARTICLES}${w}(?: (?:${FIELD_WORD}))?)(?=[\\s\\uE000]*(?:,|$))`)
   )
 }
 
@@ -137,7 +137,7 @@ function headType(clause: Clause): Stated | null {
   return firstOf(
     clause,
     (w) =>
-      `^[\\s\\u0001]*${ARTICLES}(${w}${joined}:?)(?=[\\s\\u0001]+[^\\s\\u0001,;(]|[\\s\\u0001]*$)`,
+      `^[\\s\\uE000]*${ARTICLES}(${w}${joined}:?)(?=[\\s\\uE000]+[^\\s\\uE000,;(]|[\\s\\uE000]*$)`,
   )
 }
 
@@ -151,7 +151,7 @@ function tailType(clause: Clause): Stated | null {
   for (const [type, words] of VALUE_TYPES) {
     if (type === 'decimal' || type === 'integer' || type === 'area' || type === 'length') continue
     const match = clause.find(
-      new RegExp(`(?<![\\p{L}\\p{N}_])(${words})(?=[\\s\\u0001]*(?:[:,;(.!?\\u0001]|$))`, 'iu'),
+      new RegExp(`(?<![\\p{L}\\p{N}_])(${words})(?=[\\s\\uE000]*(?:[:,;(.!?\\uE000]|$))`, 'iu'),
     )
     if (!match) continue
     if (NAMING.includes(type)) {

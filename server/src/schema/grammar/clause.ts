@@ -2,7 +2,7 @@
 import type { Span } from '../operations.ts'
 
 /** Stands for what was taken: no word and no space. */
-const TAKEN = '\u0001'
+const TAKEN = '\uE000'
 
 export class Clause {
   readonly number: number
@@ -35,7 +35,7 @@ export class Clause {
 
   /** Takes a stretch out and notes it as a source. */
   cut(from: number, to: number): void {
-    for (const match of this.rest.slice(from, to).matchAll(/[^\u0001]+/g)) {
+    for (const match of this.rest.slice(from, to).matchAll(/[^\uE000]+/g)) {
       const lead = /^[\s,;:]*/.exec(match[0])?.[0].length ?? 0
       const words = match[0].slice(lead).replace(/[\s,;:]+$/, '')
       const start = this.start + from + match.index + lead
@@ -47,7 +47,7 @@ export class Clause {
   /** What is left, in pieces between what was taken. */
   pieces(): { text: string; start: number; end: number }[] {
     const found: { text: string; start: number; end: number }[] = []
-    for (const match of this.rest.matchAll(/[^\u0001]+/g)) {
+    for (const match of this.rest.matchAll(/[^\uE000]+/g)) {
       const lead = match[0].length - match[0].trimStart().length
       const text = match[0].trim()
       if (text === '') continue

@@ -199,7 +199,7 @@ function readOptions(
 ): boolean {
   const [, list = '', phrase = ''] = match
   const { name, types } = new Phrase(clause, phrase)
-  const lists = deployed(known.extensions).filter(({ type }) => /select$/.test(type))
+  const lists = deployed(known.extensions).filter(({ type }) => type.endsWith('select'))
   const isField = lists.some((e) => e.name === nameOf(name) || nameOf(e.label) === nameOf(name))
   // `add options A, B to leases` speaks of no field.
   if (!isField && types && name === '') return false

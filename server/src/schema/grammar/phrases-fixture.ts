@@ -58,11 +58,12 @@ function line({
   label,
   api_name,
   type,
-  source: _,
+
   ...rest
-}: Operation & { source: unknown }): string {
+}: Operation): string {
   const name = on ?? api_name ?? ''
-  const words = Object.entries(rest).map(([key, value]) =>
+  const told = Object.entries(rest).filter(([key]) => key !== 'source')
+  const words = told.map(([key, value]) =>
     key === 'options'
       ? `[${(value as { label: string }[]).map((option) => option.label).join('|')}]`
       : `${key}=${String(value)}`,

@@ -53,7 +53,7 @@ function plainText(given: string): { text: string; places: number[] } {
   const places: number[] = []
   for (let i = 0; i < given.length; i++) {
     const char = given[i] as string
-    const blank = /[\s\p{Cc}]/u.test(char) && char !== '\n'
+    const blank = /[\s\p{Cc}\uE000\uE001]/u.test(char) && char !== '\n'
     if (blank && (text === '' || /\s$/.test(text))) continue
     text += blank ? ' ' : char
     places.push(i)

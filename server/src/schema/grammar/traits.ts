@@ -195,12 +195,12 @@ export function optionsIn(list: string): OptionInput[] {
   const labels = list
     .replaceAll(
       /["“]([^"“”]{1,100})["”]/gu,
-      (_, label: string) => `\u0002${quoted.push(label) - 1}`,
+      (_, label: string) => `\uE001${quoted.push(label) - 1}`,
     )
-    .replaceAll(/\u0001+/g, ',')
+    .replaceAll(/\uE000+/g, ',')
     .split(/\s*[,;|/]\s*(?:(?:and|or|und|oder)\s+)?|\s+(?:and|or|und|oder)\s+/iu)
     .map((label) => label.replaceAll(/^["“”'‘’\s]+|["“”'‘’\s.!?()]+$/gu, ''))
-    .map((label) => label.replace(/^\u0002([0-9]+)$/, (_, i: string) => quoted[Number(i)] ?? ''))
+    .map((label) => label.replace(/^\uE001([0-9]+)$/, (_, i: string) => quoted[Number(i)] ?? ''))
     .filter((label) => label !== '')
   return [...new Set(labels)].map((label) => ({ label }))
 }
