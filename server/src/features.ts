@@ -26,6 +26,7 @@ import { requestLogRoutes } from './request-log/routes.ts'
 import { adapterRoutes } from './sdis/adapters/routes.ts'
 import { pullRoutes } from './sdis/pull/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
+import { schemaRoutes } from './schema/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
@@ -45,6 +46,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   workOrderRoutes,
   gridRoutes,
   queryRoutes,
+  schemaRoutes,
   changeRoutes,
   eventRoutes,
   adapterRoutes,

@@ -31,6 +31,11 @@ export const tags: readonly Tag[] = [
     name: 'query',
     description: 'Ask across types, facts and the schema: as a document, saved, or as SQL.',
   },
+  {
+    name: 'schema',
+    description:
+      'Fields of your own: asked for in a sentence, previewed, approved, deployed, taken back.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

@@ -304,6 +304,7 @@ describe('the table of a resource', () => {
     contested: 'boolean',
     search: 'text',
     body: 'text',
+    ext: 'jsonb',
   }
 
   it.each(resources.map((resource) => [resource.name, resource] as const))(

@@ -6,6 +6,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
+import { schemaEvents } from '../schema/events.ts'
 import { adapterEvents, jobEvents } from '../sdis/events.ts'
 import { entrySchema } from './docs.ts'
 
@@ -47,6 +48,8 @@ const PULLING: readonly Audited[] = OPERATIONS.flatMap((operation) => [
   },
 ])
 
+const PLANNED = { operations: { type: 'array', description: 'What is to be done to which field.' } }
+
 const OTHERS: readonly Audited[] = [
   ...PULLING,
   {
@@ -67,6 +70,18 @@ const OTHERS: readonly Audited[] = [
     description:
       'A request was refused because its key is revoked, has expired or may not come from there.',
     details: REQUEST,
+  },
+  {
+    action: 'schema_plan.proposed',
+    object_type: 'schema_plan',
+    description: 'A change of the schema was proposed.',
+    details: PLANNED,
+  },
+  {
+    action: 'schema_plan.approved',
+    object_type: 'schema_plan',
+    description: 'A change of the schema was approved; it can be deployed.',
+    details: PLANNED,
   },
   {
     action: 'audit.exported',
@@ -107,7 +122,13 @@ const OTHERS: readonly Audited[] = [
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...adapterEvents, ...platformEvents]
+  const events = [
+    ...scheduleEvents,
+    ...jobEvents,
+    ...adapterEvents,
+    ...schemaEvents,
+    ...platformEvents,
+  ]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

@@ -1,4 +1,5 @@
 /** Audit entries as they are sealed, read and exported. */
+import { TOLD_EXTENSIONS } from '../kit/extension-door.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
 import { registry } from '../resources.ts'
@@ -39,6 +40,8 @@ const PREFIXES: Readonly<Record<string, string>> = {
   api_key: 'key',
   webhook: 'wh',
   app: 'app',
+  schema_field: 'fld',
+  schema_plan: 'pln',
   app_installation: 'inst',
   connection: 'con',
   schedule: 'sch',
@@ -64,17 +67,24 @@ export function sealedEntry(org_id: number, position: number, entry: WrittenEntr
     changed,
     before: previous,
     after: valuesOf(changed, entry),
-    details: entry.details,
+    details: ownValues(entry) ? null : entry.details,
   }
 }
 
 /** New values of the changed fields: as the event shows the object or, after an import, as they were claimed. */
-function valuesOf(changed: readonly string[], { body, claims }: WrittenEntry): Row {
+function valuesOf(changed: readonly string[], entry: WrittenEntry): Row {
   if (changed.length === 0) return {}
-  const row = body === null ? mergedClaims(claims ?? []) : (JSON.parse(body) as Row)
+  const { body, claims } = entry
+  const declared = body === null ? mergedClaims(claims ?? []) : (JSON.parse(body) as Row)
+  const row = { ...declared, ...ownValues(entry) }
   return Object.fromEntries(
     changed.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])),
   )
+}
+
+/** New values of fields of the organization's own, as they were called then; rows hold them by id. */
+function ownValues({ details }: WrittenEntry): Row | null {
+  return (details?.[TOLD_EXTENSIONS] as Row | undefined) ?? null
 }
 
 /** What is valid later wins. */

@@ -54,6 +54,10 @@ export const ORG_TABLES = [
   'adapter',
   'adapter_version',
   'saved_query',
+  'schema_field',
+  'schema_plan',
+  'schema_version',
+  'ext_index',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -148,5 +152,6 @@ export const DEFINER_FUNCTIONS: Readonly<
     why: 'finds secrets that an old master key sealed',
   },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
+  schema_work: { owner: 'system', why: 'finds what deploys of any organization left to do' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Row } from '../kit/resource.ts'
 import { validate } from '../kit/validate.ts'
-import { createSchema } from '../kit/write.ts'
+import { createSchema } from '../kit/body-schema.ts'
 import { lease as leaseResource } from '../leases/resource.ts'
 import { registry } from '../resources.ts'
 import { addDays } from './calendar.ts'

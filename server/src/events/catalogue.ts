@@ -1,4 +1,5 @@
 /** Every type of event: what it means, the form of its payload, an example. */
+import { schemaEvents } from '../schema/events.ts'
 import { adapterEvents, jobEvents } from '../sdis/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import type { Hook } from '../http/openapi-document.ts'
@@ -23,6 +24,7 @@ export const catalogue: readonly EventType[] = [
   ...scheduleEvents,
   ...jobEvents,
   ...adapterEvents,
+  ...schemaEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

@@ -1,4 +1,6 @@
 /** Events as JSON text: what the feed shows and what webhooks carry. */
+import { ownSchema } from '../kit/extended.ts'
+import { shownRow } from '../kit/extension-row.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Known, Source } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
@@ -22,6 +24,8 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   api_key: { prefix: 'key', path: 'api-keys' },
   webhook: { prefix: 'wh', path: 'webhooks' },
   saved_query: { prefix: 'qry', path: 'grid/v2/queries' },
+  schema_field: { prefix: 'fld', path: 'schema-fields' },
+  schema_plan: { prefix: 'pln', path: 'schema-extensions' },
   app: { prefix: 'app', path: 'developer/apps' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
 }
@@ -41,12 +45,20 @@ export async function renderEvents(
   const ids = [...new Set(bare.map(({ object_id }) => object_id))]
   const known = await assertionsOf(store.db, org_id, ids)
   const ranks = bare.length > 0 ? await ranksOf(store.db, org_id) : new Map<number, Source>()
+  const own = await ownSchema({ db: store.db, registry }, org_id)
   return events.map((event) => {
-    const body = event.body ?? folded(event, known.get(event.object_id) ?? [], ranks)
+    const stored = event.body ?? folded(event, known.get(event.object_id) ?? [], ranks)
+    const body = shownBody(own.registry.get(event.object_type), stored)
     const full = payload(event, body)
     if (Buffer.byteLength(full) <= FULL_MAX) return full
     return thin(event, base_url, { truncated: true })
   })
+}
+
+/** The object with the organization's own fields by name. */
+function shownBody(resource: Resource | undefined, body: string): string {
+  if (!resource || resource.extensions.length === 0 || body === 'null') return body
+  return render(shownRow(resource, JSON.parse(body) as Row))
 }
 
 /** The payload without the object: its id and where to read it. */

@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { ownResource, ownSchema } from '../kit/extended.ts'
+import { claimName, deployed, extensionKey, extensionNamed, shownClaim } from '../kit/extension.ts'
 import { ownerOf } from '../kit/history.ts'
 import { paging } from '../kit/paging.ts'
 import { parseGetQuery } from '../kit/query.ts'
@@ -39,8 +41,11 @@ export function gridRoutes(app: FastifyInstance): void {
     listRoute(app, resource, { model: 'grid' })
     getRoute(app, resource, 'grid')
   }
-  const schema = schemaDocument(resources)
+  const declared = schemaDocument(resources)
   app.get('/grid/v2/schema', docs.getSchema, async (request, reply) => {
+    const own = await ownSchema(app.store, request.caller.org_id)
+    const schema =
+      own.extensions.length === 0 ? declared : schemaDocument([...own.registry.values()])
     reply.header('etag', schema.etag)
     if (names(request.headers['if-none-match'], schema.etag)) return reply.code(304).send()
     return reply.type(JSON_TYPE).send(schema.text)
@@ -71,7 +76,8 @@ function objectRoutes(app: FastifyInstance): void {
       const times = parseGetQuery(resource, app.store.registry, request.query, caller.time_zone)
       const { id } = await findClaims(app.store, caller.org_id, params.id, times)
       const owner = ownerOf(resource, caller.org_id, id)
-      const provenance = await provenanceOf(app.store, owner, [id], times)
+      const own = await ownResource(app.store, owner, resource)
+      const provenance = await provenanceOf(app.store, owner, [id], times, own)
       return reply
         .type(JSON_TYPE)
         .send(
@@ -97,13 +103,16 @@ function list(
 ): void {
   app.get<ObjectRequest>(`/grid/v2/objects/:id/${name}`, documentation, async (request, reply) => {
     const { caller, params } = request
-    const { resource } = resourceOf(app.store.registry, params.id)
-    const { field = null, limit, cursor, ...rest } = request.query
+    const { resource: declared } = resourceOf(app.store.registry, params.id)
+    const resource = await ownResource(app.store, caller.org_id, declared)
+    const { field: asked = null, limit, cursor, ...rest } = request.query
+    const field = asked === null ? null : fieldKey(resource, asked)
     const times = parseGetQuery(resource, app.store.registry, rest, caller.time_zone)
     if (field !== null) requireField(resource, field)
     const found = await findClaims(app.store, caller.org_id, params.id, times)
     const views = await rows({ found, times, field, caller })
-    const all = field === null ? views : views.filter((row) => row['field'] === field)
+    const wanted = field === null ? views : views.filter((row) => row['field'] === field)
+    const all = wanted.map((view) => shownView(resource, view))
     return sendSlice(
       app.store,
       caller.org_id,
@@ -114,6 +123,19 @@ function list(
       cursor,
     )
   })
+}
+
+/** The name that facts have for a field: fields of the organization's own go by their id. */
+function fieldKey({ extensions }: Resource, field: string): string {
+  const own = field.startsWith('ext.') ? extensionNamed(extensions, field.slice(4)) : undefined
+  return own ? extensionKey(own.id) : field
+}
+
+/** A view of claims as clients see it: fields of the organization's own by name. */
+function shownView({ extensions }: Resource, view: Row): Row {
+  const { field } = view
+  if (extensions.length === 0 || typeof field !== 'string') return view
+  return { ...shownClaim(extensions, field, view), field: claimName(extensions, field) }
 }
 
 /** A page of rows that are all at hand; the cursor is a position among them. */
@@ -145,8 +167,14 @@ function sendSlice(
 }
 
 function requireField(resource: Resource, field: string): void {
-  const names = Object.keys(allFields(resource))
-  if (names.includes(field) || field.startsWith('_')) return
+  const own = deployed(resource.extensions)
+  const names = [...Object.keys(allFields(resource)), ...own.map(({ name }) => `ext.${name}`)]
+  if (
+    names.includes(field) ||
+    own.some(({ id }) => extensionKey(id) === field) ||
+    field.startsWith('_')
+  )
+    return
   const suggestion = closest(field, names)
   throw invalid([
     {

@@ -1,7 +1,10 @@
 /** The model as data: types, attributes and what can be done with them. */
 import { createHash } from 'node:crypto'
-import { filterColumns, OPERATORS_OF } from '../kit/filter.ts'
+import { filterColumns, isSortable, operatorsOf } from '../kit/filter.ts'
+import { deployed } from '../kit/extension.ts'
+import { valueSchema } from '../kit/extension-schema.ts'
 import { nullable } from '../kit/field.ts'
+import { publicId } from '../kit/ids.ts'
 import { allFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 
@@ -38,8 +41,23 @@ function typeView(resource: Resource): Row {
         read_only: field.readOnly,
         derived: resource.derived.includes(name),
         relation: field.target,
-        operators: column ? OPERATORS_OF[column.type] : [],
-        sortable: column !== undefined && column.type !== 'text[]',
+        operators: column ? operatorsOf(column) : [],
+        sortable: column !== undefined && isSortable(column),
+      }
+    }),
+    ext: deployed(resource.extensions).map((extension) => {
+      const column = columns.get(`ext.${extension.name}`)
+      return {
+        id: publicId('fld', extension.id),
+        name: `ext.${extension.name}`,
+        label: extension.label,
+        kind: extension.type,
+        description: extension.description ?? '',
+        schema: nullable(valueSchema(extension)),
+        required: extension.required,
+        filterable: extension.filterable,
+        operators: column ? operatorsOf(column) : [],
+        sortable: column !== undefined && isSortable(column),
       }
     }),
     rollups: Object.entries(resource.rollups).map(([name, field]) => ({

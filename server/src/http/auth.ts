@@ -236,7 +236,8 @@ export function auth(
   refused: (refusal: Refusal) => void,
 ): void {
   app.addHook('onRequest', (request, _reply, done) => {
-    const scope = request.routeOptions.config.scope
+    const { config } = request.routeOptions
+    const scope = config.scopeFor?.(request) ?? config.scope
     // What is no path of the API is not there, with or without a key; which paths the API has is for its callers.
     if (scope === 'public' || (request.is404 && !isApi(request.url))) return done()
     const address = plainAddress(request.ip)

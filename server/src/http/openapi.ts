@@ -1,7 +1,9 @@
 /** Every route documents itself: the rule that none may be undocumented, and the OpenAPI document they add up to. */
 import type { FastifyInstance, RouteOptions } from 'fastify'
+import { ownSchema } from '../kit/extended.ts'
 import { documentOf } from './openapi-document.ts'
 import type { Documented, Hook, Tag } from './openapi-document.ts'
+import { ownDocument } from './openapi-own.ts'
 
 const METHODS = new Set(['GET', 'POST', 'PATCH', 'PUT', 'DELETE'])
 
@@ -43,18 +45,31 @@ export function openapi(app: FastifyInstance, tags: readonly Tag[], hooks: reado
     'openapi',
     () => (rendered ??= JSON.stringify(documentOf(routes, tags, hooks), null, 1)),
   )
-  app.get(
+  app.get<{ Querystring: { org?: string } }>(
     '/openapi.json',
     {
-      config: { scope: 'public' },
+      config: {
+        scope: 'public',
+        scopeFor: ({ query }) => ((query as { org?: string }).org === 'me' ? 'read:facts' : null),
+      },
       schema: {
         operationId: 'getOpenapi',
         summary: 'Get the OpenAPI document',
-        description: 'This interface as an OpenAPI 3.1 document.',
+        description:
+          'This interface as an OpenAPI 3.1 document; with org=me and a key, with the fields that the organization added.',
         tags: ['reference'],
+        querystring: {
+          type: 'object',
+          properties: { org: { type: 'string', enum: ['me'] } },
+        },
         response: { 200: { type: 'object', description: 'OpenAPI 3.1 document.' } },
       },
     },
-    (_request, reply) => reply.type('application/json; charset=utf-8').send(app.openapi()),
+    async (request, reply) => {
+      reply.type('application/json; charset=utf-8')
+      if (request.query.org !== 'me') return reply.send(app.openapi())
+      const { registry } = await ownSchema(app.store, request.caller.org_id)
+      return reply.send(ownDocument(app.openapi(), registry))
+    },
   )
 }

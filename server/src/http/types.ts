@@ -8,6 +8,7 @@ import type { RequestLog } from './request-log.ts'
 import type { Caller } from '../kit/types.ts'
 import type { Store } from '../kit/store.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
+import type { Scope } from '../kit/scopes.ts'
 import type { Db } from '../db/db.ts'
 import type { Config } from '../config.ts'
 
@@ -37,6 +38,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     scope?: RouteDocs['config']['scope']
+    /** Where a public route needs a key for what this request asks of it. */
+    scopeFor?: (request: FastifyRequest) => Scope | null
     /** A limit of its own, declared with `smallLimit`. */
     limit?: string
   }

@@ -1,6 +1,7 @@
 /** What a body makes of a row: a new one, or the stored one after a merge patch. Pure. */
 import { invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
+import { isExtensionKey } from './extension.ts'
 import type { Field } from './field.ts'
 import { publicId } from './ids.ts'
 import { allFields, writableFields } from './resource.ts'
@@ -43,6 +44,7 @@ export function newRow(
     if (field && !field.writeOnly && value !== undefined && value !== null)
       row[name] = normalise(field, value)
   }
+  row['ext'] = withExtensions({}, input)
   const now = at.toISOString()
   const by = { type: request.actor.type, id: request.actor.id }
   Object.assign(row, {
@@ -68,6 +70,18 @@ export function newRow(
     if ('status_changed_at' in row) row['status_changed_at'] = now
   }
   return derive(resource, row, input)
+}
+
+/** Stored values of the organization's own fields, those among the input put in; null takes out. */
+function withExtensions(stored: Row, input: Row): Row {
+  const given = Object.keys(input).filter(isExtensionKey)
+  if (given.length === 0) return stored
+  const values = { ...stored }
+  for (const key of given) {
+    if (input[key] === null) delete values[key]
+    else values[key] = input[key]
+  }
+  return values
 }
 
 /** Adds what the resource computes from its own fields; write-only input is seen here and nowhere else. */
@@ -97,17 +111,24 @@ export function patched(
   resource: Resource,
   before: Row,
   patch: Row,
-  { extra = {}, today = null }: { extra?: Row; today?: string | null },
+  {
+    extra = {},
+    today = null,
+    issues: given = [],
+  }: { extra?: Row; today?: string | null; issues?: readonly Issue[] },
   request: WriteRequest,
   at: Date,
 ): Row {
   const after: Row = { ...before }
+  after['ext'] = withExtensions((before['ext'] ?? {}) as Row, patch)
   for (const [name, value] of Object.entries({ ...patch, ...extra })) {
+    if (isExtensionKey(name)) continue
     const field = allFields(resource)[name] as Field
     if (field.writeOnly) continue
     after[name] = normalise(field, mergePatch(before[name], value)) ?? emptyValue(field)
   }
   const issues = [
+    ...given,
     ...transitionIssues(resource, before, after),
     ...finalIssues(resource, before, after, Object.keys(patch)),
     ...wholeIssues(resource, after, patch),

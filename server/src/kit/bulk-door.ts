@@ -2,6 +2,13 @@
 import type { Param, Statement } from '../db/pipeline.ts'
 import { bigintArray, booleanArray, integerArray, textArray, timeArray } from './arrays.ts'
 import { doorText, meaningsOf, wantedJson } from './door.ts'
+import {
+  extColumn,
+  toldNames,
+  toldPrevious,
+  toldValues,
+  touchesExtensions,
+} from './extension-door.ts'
 import type { Change, DoorInput, WriteContext } from './door.ts'
 import { arrayLiteral } from './filter.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
@@ -27,6 +34,7 @@ export function bulkStatement(
   const names = written.filter((column) => addColumn(input, column, changes, create))
   addRows(input, resource, changes)
   const meanings = addMeanings(input, resource, changes)
+  const extensions = changes.some(touchesExtensions)
   const claims = claimColumns(changes, input.next)
   const external = externalColumns(changes, claims.next)
   const door: DoorInput = {
@@ -37,7 +45,12 @@ export function bulkStatement(
     external: external.relation('$6::bigint[]', 'o', 'e'),
   }
   return {
-    sql: doorText(resource, create, door, [], { external: true, remembered: true, meanings }),
+    sql: doorText(resource, create, door, [], {
+      external: true,
+      remembered: true,
+      meanings,
+      extensions,
+    }),
     params: [
       context.org_id,
       context.at.toISOString(),
@@ -145,11 +158,32 @@ function addRows(input: Columns, resource: Resource, changes: readonly Change[])
   const rows = changes.map(({ after }) => after)
   input.add('_expected', 'integer', integerArray(changes.map(({ expected }) => expected)))
   input.add('_op', 'text', textArray(changes.map(({ operation }) => operation)))
-  input.add('_changed', 'text', textArray(changes.map((c) => `{${c.changed.join(',')}}`)), 'text[]')
-  input.add('_previous', 'text', textArray(changes.map((c) => JSON.stringify(c.previous))), 'jsonb')
+  input.add(
+    '_changed',
+    'text',
+    textArray(changes.map((c) => `{${toldNames(resource, c).join(',')}}`)),
+    'text[]',
+  )
+  input.add(
+    '_previous',
+    'text',
+    textArray(changes.map((c) => JSON.stringify(toldPrevious(resource, c)))),
+    'jsonb',
+  )
   input.add('_contested', 'boolean', booleanArray(changes.map(({ contested }) => contested)))
   input.add('_search', 'text', textArray(rows.map((row) => searchText(resource, row))))
   input.add('_body', 'text', textArray(rows.map(render)))
+  const own = changes.map(extColumn)
+  if (own.every((values) => values === null)) input.constant('_ext', 'null::jsonb')
+  else {
+    const texts = own.map((values) => (values === null ? null : JSON.stringify(values)))
+    input.add('_ext', 'text', textArray(texts), 'jsonb')
+  }
+  const told = changes.map((change) => toldValues(resource, change))
+  if (told.some((values) => values !== null)) {
+    const texts = told.map((values) => (values === null ? null : JSON.stringify(values)))
+    input.add('_told', 'text', textArray(texts), 'jsonb')
+  }
   for (const name of ['created_at', 'archived_at', 'deleted_at']) {
     const times = rows.map((row) => (row[name] ? Date.parse(row[name] as string) : null))
     if (times.every((time) => time === null)) input.constant(name, 'null::timestamptz')

@@ -3,6 +3,14 @@
  * idempotency row are written by one statement, for one object of a request or thousands of an import.
  */
 import type { Cells, Statement } from '../db/pipeline.ts'
+import { indexSql } from './extension-index.ts'
+import {
+  extColumn,
+  toldNames,
+  toldPrevious,
+  toldValues,
+  touchesExtensions,
+} from './extension-door.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
 import { unmetSql } from './needs.ts'
 import type { Need, Needs } from './needs.ts'
@@ -117,6 +125,7 @@ export function writeStatement(
       external: external.length > 0,
       remembered: idempotency !== undefined,
       meanings: means.some((types) => types.length > 0),
+      extensions: changes.some(touchesExtensions),
     }),
     params: [
       context.org_id,
@@ -147,21 +156,6 @@ export function wantedJson({ references = [], needs = [] }: WriteContext): strin
   return JSON.stringify([...references.map(({ target, id }) => ({ target, id })), ...wanted])
 }
 
-/**
- * Goes before the delete of an object that others may need, in one transaction with it: waits for writes that are about
- * to refer to the object and makes later ones wait.
- */
-export function lockStatement(resource: Resource, org_id: number, id: number): Statement {
-  const sql = `select from ${resource.name} where org_id = $1::bigint and id = $2::bigint for update`
-  return { sql, params: [org_id, id] }
-}
-
-/** Goes before a write that needs the objects for itself: makes other such writes wait, changes of the objects too. */
-export function holdStatement(table: string, org_id: number, ids: readonly number[]): Statement {
-  const sql = `select from ${table} where org_id = $1::bigint and id = any($2::bigint[]) order by id for no key update`
-  return { sql, params: [org_id, `{${ids.join(',')}}`] }
-}
-
 /** Reads the answer of `writeStatement`. */
 export function readWritten(rows: readonly Cells[]): Written {
   const [count, tx, missing, unmet] = rows[0] ?? []
@@ -187,11 +181,13 @@ function inputRow(
     _id: change.id,
     _expected: change.expected,
     _op: change.operation,
-    _changed: change.changed,
-    _previous: change.previous,
+    _changed: toldNames(resource, change),
+    _previous: toldPrevious(resource, change),
     _contested: change.contested,
     _search: searchText(resource, after),
     _body: body,
+    _ext: extColumn(change),
+    _told: toldValues(resource, change),
     _event: bulk ? null : true,
     _means: means,
     created_at: after['created_at'],
@@ -225,7 +221,8 @@ function doorSql(
   users: readonly Use[],
   parts: DoorParts,
 ): string {
-  const key = [resource.name, create, users.length > 0, ...Object.values(parts)].join(' ')
+  const { name, targets } = resource
+  const key = [name, create, users.length > 0, ...Object.values(parts), ...targets].join(' ')
   let sql = sqlCache.get(key)
   if (!sql) {
     sql = buildSql(resource, create, users, parts)
@@ -245,7 +242,7 @@ function buildSql(
   const input: DoorInput = {
     names: fields.map((column) => column.name),
     rows: `select * from json_to_recordset($3::json) as i(_n integer, _id bigint, _expected integer, _op text, _changed text[],
-      _previous jsonb, _contested boolean, _search text, _body text, _event boolean, _means text[],
+      _previous jsonb, _contested boolean, _search text, _body text, _ext jsonb, _told jsonb, _event boolean, _means text[],
       created_at timestamptz, archived_at timestamptz, deleted_at timestamptz, ${typed.join(', ')})`,
     claims:
       'json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)',
@@ -271,6 +268,8 @@ export interface DoorParts {
   remembered: boolean
   /** Some change means more than itself. */
   meanings: boolean
+  /** Some change is of a field of the organization's own. */
+  extensions: boolean
 }
 
 /**
@@ -291,12 +290,12 @@ export function doorText(
   const { needs } = resource
   const granted = `not exists (select from missing)${needs ? ' and not exists (select from unmet)' : ''}`
   const written = create
-    ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body${list})
-    select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body${values}
+    ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body, ext${list})
+    select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body, i._ext${values}
     from input i where ${granted}
     returning id`
     : `update ${name} t set version = i._expected + 1, updated_at = $2::timestamptz, archived_at = i.archived_at, deleted_at = i.deleted_at,
-      contested = i._contested, search = i._search, body = i._body${sets}
+      contested = i._contested, search = i._search, body = i._body, ext = i._ext${sets}
     from input i
     where t.org_id = $1::bigint and t.id = i._id and t.version = i._expected and t.deleted_at is null${users.map(unused).join('')}
       and ${granted}
@@ -323,10 +322,10 @@ export function doorText(
     select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._op, i._expected + 1, i._changed, i._previous, case when i._event then i._body end
     from input i join written on written.id = i._id cross join tx${parts.meanings ? toldSql(name) : ''}
   ), audited as (
-    insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous)
-    select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._expected + 1, i._changed, i._previous
+    insert into audit_entry (org_id, tx_id, n, at, action, object_type, object_id, version, changed, previous${parts.extensions ? ', details' : ''})
+    select $1::bigint, tx.tx_id, i._n, $2::timestamptz, '${name}.' || i._op, '${name}', i._id, i._expected + 1, i._changed, i._previous${parts.extensions ? ', i._told' : ''}
     from input i join written on written.id = i._id cross join tx
-  )${parts.external ? linkSql(name, external) : ''}${parts.remembered ? REMEMBER : ''}
+  )${parts.external ? linkSql(name, external) : ''}${parts.remembered ? REMEMBER : ''}${parts.extensions ? indexSql(name) : ''}
   select (select count(*) from written) as count, (select tx_id from tx) as tx_id, (select json_agg(m) from missing m) as missing${needs ? ', (select json_agg(u) from unmet u) as unmet' : ''}
   ${UNUSED}`
 }

@@ -1,8 +1,12 @@
 /** Entity tags and the conditions that name them (RFC 9110, 8.8.3 and 13.1). */
 import { ApiError, invalid } from './errors.ts'
 
-export function etagOf(version: number): string {
-  return `"v${version}"`
+/**
+ * @param schema_version of an organization with fields of its own: what an object looks like then changes with its schema,
+ *   though the object does not.
+ */
+export function etagOf(version: number, schema_version = 0): string {
+  return schema_version === 0 ? `"v${version}"` : `"v${version}-s${schema_version}"`
 }
 
 /** Does If-None-Match name the entity tag? `*` names any; a weak tag is as good here. */
@@ -24,7 +28,7 @@ const NO_VERSION = 0
  */
 export function versionIn(header: string | undefined): number | null {
   if (header === undefined || header.trim() === '*') return null
-  const match = /^(W\/)?"(?:v([0-9]{1,9})|[^"]*)"$/.exec(header.trim())
+  const match = /^(W\/)?"(?:v([0-9]{1,9})(?:-s[0-9]{1,9})?|[^"]*)"$/.exec(header.trim())
   if (!match) {
     const message = 'must be one ETag such as "v3"'
     throw invalid([{ field: 'If-Match', code: 'invalid_format', message }])

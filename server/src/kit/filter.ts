@@ -1,6 +1,11 @@
 /** Filters and sorts of list endpoints: parsed once, compiled to SQL, or applied to rows of another time. */
 import { instant, isDate } from './dates.ts'
-import type { ColumnType } from './field.ts'
+import type { Extension } from './extension.ts'
+import type { ColumnType, Field } from './field.ts'
+import { deployed, presentName } from './extension.ts'
+import { extensionColumn } from './extension-column.ts'
+import type { ExtensionColumn } from './extension-column.ts'
+import { valueSchema } from './extension-schema.ts'
 import { idDigits } from './ids.ts'
 import type { Issue } from './errors.ts'
 import { columns } from './row.ts'
@@ -38,6 +43,7 @@ export interface SortKey {
   sql?: string
   type: ColumnType
   descending: boolean
+  own?: ExtensionColumn
 }
 
 /** Columns that are never null, so that an index in their order serves a sort by them. */
@@ -72,7 +78,57 @@ export function filterColumns(resource: Resource): Map<string, Column> {
     const field = all[name]
     if (field) map.set(name, { name, type, field })
   }
+  for (const extension of deployed(resource.extensions)) {
+    const own = extensionColumn(extension)
+    const name = `ext.${extension.name}`
+    if (own) map.set(name, { name, type: own.type, field: ownField(extension), own })
+  }
   return map
+}
+
+const ownFields = new WeakMap<Extension, Field>()
+
+/** A field of the organization's own, as documents of filters describe it. */
+function ownField(extension: Extension): Field {
+  let field = ownFields.get(extension)
+  if (!field) {
+    const schema = valueSchema(extension)
+    field = {
+      kind: 'text',
+      schema,
+      column: null,
+      required: extension.required,
+      readOnly: extension.type === 'formula',
+      writeOnly: false,
+      search: false,
+      initial: null,
+      target: null,
+      digits: 0,
+      items: null,
+    }
+    ownFields.set(extension, field)
+  }
+  return field
+}
+
+/** Operators that a column takes. */
+export function operatorsOf({ type, own }: Column): readonly Operator[] {
+  return (own?.operators as readonly Operator[] | undefined) ?? OPERATORS_OF[type]
+}
+
+/** Columns that order a list. */
+export function isSortable({ type, own }: Column): boolean {
+  return own?.sortable ?? type !== 'text[]'
+}
+
+/** SQL of a column's value in the row with the given alias. */
+function columnSql({ name, own }: Pick<Column, 'name' | 'own'>, alias: string): string {
+  return own ? own.sql(alias) : `${alias}.${name}`
+}
+
+/** SQL of what a sort key orders by. */
+export function sortSql({ column, sql, own }: SortKey): string {
+  return sql ?? columnSql({ name: column, ...(own ? { own } : {}) }, 't')
 }
 
 /** Reads `field[op]=value` (or `field=value`, or `relation.field[op]=value`); problems go to `issues`. */
@@ -90,7 +146,7 @@ export function parseCondition(
   const via = dot < 0 ? null : (relations.get(path.slice(0, dot)) ?? null)
   const owner = via ? via.target : resource
   const known = filterColumns(owner)
-  const column = dot >= 0 && !via ? undefined : known.get(dot < 0 ? path : path.slice(dot + 1))
+  const column = known.get(presentName(owner, via ? path.slice(dot + 1) : path))
   if (!match || !column) {
     const names = [...known.keys()].map((name) => (via ? `${path.slice(0, dot)}.${name}` : name))
     const suggestion = closest(path, [
@@ -112,7 +168,7 @@ export function parseCondition(
     })
     return null
   }
-  const allowed = OPERATORS_OF[column.type]
+  const allowed = operatorsOf(column)
   if (!allowed.includes(op)) {
     issues.push({
       field: key,
@@ -145,6 +201,7 @@ export function literals(
 
 function literal(prefix: string, column: Column, op: Operator, value: string): string | null {
   if (op === 'is_null') return value === 'true' || value === 'false' ? value : null
+  if (column.own) return column.own.literal(value)
   switch (column.type) {
     case 'bigint': {
       const digits = idDigits(prefix, value)
@@ -182,6 +239,9 @@ export function describe(
 ): { message: string; allowed?: string[] } {
   const values = column.field.schema['enum'] as string[] | undefined
   if (op === 'is_null') return { message: 'must be true or false', allowed: ['true', 'false'] }
+  const { own } = column
+  if (own?.allowed) return { message: `unknown value '${text}'`, allowed: [...own.allowed] }
+  if (own) return { message: `must be ${own.wanted}, got '${text}'` }
   if (values) return { message: `unknown value '${text}'`, allowed: values }
   const wanted: Record<ColumnType, string> = {
     text: 'text of at most 1,000 characters',
@@ -203,12 +263,27 @@ export function referencePrefix(column: Column): string {
 
 /** SQL of one condition on the table aliased `t`; values are appended to `params`. */
 export function conditionSql(condition: Condition, params: string[]): string {
-  const { via, column, op, values } = condition
-  if (!via) return comparisonSql(`t.${column.name}`, column.type, op, values, params)
-  const inner = comparisonSql(`r.${column.name}`, column.type, op, values, params)
+  const { via } = condition
+  if (!via) return matched('t', condition, params)
+  const inner = matched('r', condition, params)
   // An organization is its own owner.
   const owner = via.target.name === 'organization' ? via.column : 'org_id'
   return `exists (select from ${via.target.name} r where r.org_id = t.${owner} and r.id = t.${via.column} and r.deleted_at is null and ${inner})`
+}
+
+/** What the index answers alone: values that are there. */
+const INDEXED: readonly Operator[] = ['eq', 'in', 'gt', 'gte', 'lt', 'lte']
+
+function matched(alias: string, condition: Condition, params: string[]): string {
+  const { column, op, values } = condition
+  const { own } = column
+  if (!own?.index || !own.extension.indexed || !INDEXED.includes(op))
+    return comparisonSql(columnSql(column, alias), column.type, op, values, params)
+  const field = `$${params.push(String(own.extension.id))}::bigint`
+  // A field has one type, so the values of its entries stand in one column.
+  const type = own.index === 'v_num' ? 'numeric' : own.index === 'v_text' ? 'text' : 'timestamptz'
+  const inner = comparisonSql(`e.${own.index}`, type, op, values, params)
+  return `${alias}.id in (select e.object_id from ext_index e where e.org_id = ${alias}.org_id and e.field_id = ${field} and ${inner})`
 }
 
 /** SQL of one comparison; values are appended to `params`. @param name SQL of the value compared. */
@@ -251,13 +326,15 @@ export function comparisonSql(
 
 /** The same condition on a row read at another time. */
 export function conditionHolds({ column, op, values }: Condition, row: Row): boolean {
-  const value = row[column.name] ?? null
+  const value = (column.own ? column.own.read(row) : row[column.name]) ?? null
   const first = values[0] as string
   if (op === 'is_null') return (value === null) === (first === 'true')
   if (value === null) return op === 'ne' || op === 'nin'
   if (Array.isArray(value)) return value.includes(first)
   const text =
-    column.type === 'bigint' ? String(value).slice(String(value).indexOf('_') + 1) : String(value)
+    column.type === 'bigint' && !column.own
+      ? String(value).slice(String(value).indexOf('_') + 1)
+      : String(value)
   const order = (other: string): number => compare(column.type, text, other)
   switch (op) {
     case 'eq':
@@ -301,7 +378,7 @@ export function keysetSql(
   const order = sort
     .map((key) => {
       const nulls = isNeverNull(key) ? '' : ' nulls last'
-      return `${keySql(key)} ${key.descending ? 'desc' : 'asc'}${nulls}`
+      return `${sortSql(key)} ${key.descending ? 'desc' : 'asc'}${nulls}`
     })
     .join(', ')
   if (!after) return { order, where: null }
@@ -309,7 +386,7 @@ export function keysetSql(
   const equal: string[] = []
   sort.forEach((key, i) => {
     const value = after[i] ?? null
-    const name = keySql(key)
+    const name = sortSql(key)
     if (value === null) {
       equal.push(`${name} is null`)
       return
@@ -329,13 +406,8 @@ export function keysetSql(
   }
 }
 
-/** SQL of what a key sorts by. */
-export function keySql({ column, sql }: SortKey): string {
-  return sql ?? `t.${column}`
-}
-
-function isNeverNull({ column, sql }: SortKey): boolean {
-  return sql === undefined && NEVER_NULL.has(column)
+function isNeverNull({ column, sql, own }: SortKey): boolean {
+  return sql === undefined && own === undefined && NEVER_NULL.has(column)
 }
 
 /** A PostgreSQL array literal of texts. */

@@ -1,6 +1,7 @@
 /** Reads at another time: objects folded from their claims instead of taken from the projection. */
 import { conditionHolds } from './filter.ts'
 import { invalid } from './errors.ts'
+import { isExtensionKey } from './extension.ts'
 import { publicId } from './ids.ts'
 import { encodeCursor } from './page.ts'
 import type { ListQuery, Times } from './query.ts'
@@ -179,11 +180,20 @@ export function foldedRow(
   }
   row['external_ids'] = 'external_ids' in folded.values ? row['external_ids'] : []
   row['tags'] = folded.values['tags'] ?? []
+  row['ext'] = extensionsIn(folded.values)
   for (const [name, value] of Object.entries(resource.derive(row))) {
     const field = resource.fields[name]
     if (field) row[name] = normalise(field, value)
   }
   return { row, folded }
+}
+
+/** Stored values of fields of the organization's own; those that were cleared are left out. */
+function extensionsIn(values: Row): Row {
+  const found: Row = {}
+  for (const name in values)
+    if (isExtensionKey(name) && values[name] !== null) found[name] = values[name]
+  return found
 }
 
 /** The object as it was at the times asked for, or null when it did not exist then. */

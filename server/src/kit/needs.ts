@@ -2,7 +2,8 @@
 import type { Reference, Written } from './door.ts'
 import type { Issue } from './errors.ts'
 import { invalid } from './errors.ts'
-import { idDigits } from './ids.ts'
+import { deployed, extensionKey } from './extension.ts'
+import { idDigits, publicId } from './ids.ts'
 import { writableFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { referencesOf } from './row.ts'
@@ -55,7 +56,25 @@ export function neededBy(resource: Resource, after: Row, before: Row | null): Ne
   const references = referencesOf(fields, after)
     .filter(({ id }) => !named.has(id))
     .map(({ target, id, field }) => ({ target, id: digitsOf(id), text: id, field }))
+  references.push(...extensionReferences(resource, after, before))
   return { references, needs: newNeeds(resource, after, before) }
+}
+
+/** Objects that fields of the organization's own lead to, and did not before. */
+function extensionReferences(
+  { extensions }: Resource,
+  after: Row,
+  before: Row | null,
+): Needed['references'] {
+  const values = (after['ext'] ?? {}) as Row
+  const old = (before?.['ext'] ?? {}) as Row
+  return deployed(extensions).flatMap(({ id: field_id, name, settings }) => {
+    const key = extensionKey(field_id)
+    const id = values[key]
+    if (!settings.target || typeof id !== 'number' || id === old[key]) return []
+    const text = publicId(settings.target_prefix ?? '', id)
+    return [{ target: settings.target, id, text, field: `ext.${name}` }]
+  })
 }
 
 function newNeeds({ needs }: Resource, after: Row, before: Row | null): Need[] {

@@ -1,5 +1,5 @@
 /** Parameters of the endpoints every resource has, as they are documented. */
-import { filterColumns, OPERATORS_OF } from './filter.ts'
+import { filterColumns, operatorsOf } from './filter.ts'
 import type { JsonSchema } from './field.ts'
 import { INCLUDES, LIMIT_DEFAULT, LIMIT_MAX } from './query.ts'
 import type { Resource } from './resource.ts'
@@ -118,7 +118,7 @@ export function filters(resource: Resource): Parameter[] {
       examples,
       enum: values,
     } = column.field.schema as { description?: string; examples?: unknown[]; enum?: unknown[] }
-    const operators = OPERATORS_OF[column.type].filter((op) => op !== 'eq')
+    const operators = operatorsOf(column).filter((op) => op !== 'eq')
     return {
       name,
       in: 'query' as const,

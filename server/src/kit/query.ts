@@ -3,7 +3,8 @@ import type { KeyObject } from 'node:crypto'
 import { addDays, instant, isDate } from './dates.ts'
 import { invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
-import { filterColumns, parseCondition } from './filter.ts'
+import { deployed, extensionNamed, presentName } from './extension.ts'
+import { filterColumns, isSortable, parseCondition } from './filter.ts'
 import type { Condition, SortKey } from './filter.ts'
 import { decodeCursor, queryHash } from './page.ts'
 import type { CursorValues } from './page.ts'
@@ -208,10 +209,15 @@ function parseShape(
     issues.push({ field: 'expand', code: 'too_many', message: `at most ${EXPAND_MAX}` })
   for (const path of expand) checkExpand(resource, registry, path, issues)
   const names = Object.keys(allFields(resource))
-  const fields = text.has('fields') ? words(text.get('fields')) : null
+  const asked = text.has('fields') ? words(text.get('fields')) : null
+  const fields = asked?.map((path) => presentName(resource, path)) ?? null
   for (const path of fields ?? []) {
-    const [head = ''] = path.split('.')
-    if (!path.includes('.') || !expand.some((e) => e.split('.')[0] === head))
+    const [head = '', own = ''] = path.split('.')
+    if (head === 'ext' && path.includes('.')) {
+      if (extensionNamed(resource.extensions, own)) continue
+      const names = deployed(resource.extensions).map((extension) => `ext.${extension.name}`)
+      known(path, names, 'fields', issues)
+    } else if (!path.includes('.') || !expand.some((e) => e.split('.')[0] === head))
       known(path, names, 'fields', issues)
   }
   return { fields, expand, include: new Set(include as Include[]) }
@@ -263,20 +269,22 @@ function known(word: string, allowed: readonly string[], field: string, issues: 
 }
 
 function parseSort(resource: Resource, text: string | undefined, issues: Issue[]): SortKey[] {
-  const columns = new Map([...filterColumns(resource)].filter(([, c]) => c.type !== 'text[]'))
+  const columns = new Map([...filterColumns(resource)].filter(([, c]) => isSortable(c)))
   const keys: SortKey[] = []
   const asked = words(text ?? resource.sort)
   if (asked.length > SORT_KEYS_MAX)
     issues.push({ field: 'sort', code: 'too_many', message: `at most ${SORT_KEYS_MAX} keys` })
   for (const word of asked) {
-    const name = word.replace(/^-/, '')
+    const name = presentName(resource, word.replace(/^-/, ''))
     const column = columns.get(name)
     if (!column) {
       known(name, [...columns.keys()], 'sort', issues)
       continue
     }
     if (!keys.some((key) => key.column === name)) {
-      keys.push({ column: name, type: column.type, descending: word.startsWith('-') })
+      const { type, own } = column
+      const descending = word.startsWith('-')
+      keys.push({ column: name, type, descending, ...(own ? { own } : {}) })
     }
   }
   if (!keys.some((key) => key.column === 'id'))

@@ -1,6 +1,7 @@
 import { datetime, freeForm, integer, list, object, text, texts } from './field.ts'
 import type { Field, Fields } from './field.ts'
 import type { Issue } from './errors.ts'
+import type { Extension } from './extension.ts'
 import type { Needs } from './needs.ts'
 
 /** A row as clients see it: every declared field is present, null when unknown. Values are JSON values. */
@@ -101,6 +102,10 @@ export interface Resource {
   targets: readonly string[]
   /** Names of the fields that `derive` sets; they are no claims of a source. */
   derived: readonly string[]
+  /** Fields that the organization added; none in what the product declares. */
+  extensions: readonly Extension[]
+  /** Version of the organization's schema; 0 where it added nothing. */
+  schema_version: number
 }
 
 /** Declares a resource. `check` and `derive` get the typed row. */
@@ -150,6 +155,8 @@ export function defineResource<const F extends Fields>(definition: {
     derive: derive as unknown as Resource['derive'],
     targets: [...new Set(targetsOf(definition.fields))],
     derived: Object.keys(derive(emptyRow(definition.fields) as unknown as RowOf<F>)),
+    extensions: [],
+    schema_version: 0,
   }
 }
 

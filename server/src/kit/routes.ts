@@ -3,6 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError, invalid, notFound } from './errors.ts'
 import { etagOf, names, versionIn } from './etags.ts'
+import { ownResource, ownSchema } from './extended.ts'
+import { refuseUnindexed } from './extension-limits.ts'
+import { nameAll } from './extension-validation.ts'
 import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
 import { pathId } from './ids.ts'
@@ -68,19 +71,24 @@ async function listQuery(
     await get(store, caller.org_id, under.parent, pathId(under.parent.prefix, params.id))
     query = { ...query, [under.field]: params.id }
   }
-  return parseListQuery(resource, store.registry, query, store.secret, caller)
+  const { registry } = await ownSchema(store, caller.org_id)
+  const own = registry.get(resource.name) ?? resource
+  const parsed = parseListQuery(own, registry, query, store.secret, caller)
+  await refuseUnindexed(store.db, caller.org_id, own, parsed)
+  return parsed
 }
 
 /** Sends a page: stored bytes when they are the answer as they are, shaped rows otherwise. */
 async function sendList(
   store: Store,
   { org_id }: Caller,
-  resource: Resource,
+  declared: Resource,
   query: ListQuery,
   reply: FastifyReply,
   model: Model,
 ): Promise<FastifyReply> {
-  if (model === 'v1' && isPlain(query)) {
+  const resource = await ownResource(store, org_id, declared)
+  if (model === 'v1' && isPlain(query) && resource.extensions.length === 0) {
     const page = await listRaw(store, org_id, resource, query)
     reply.raw.once('finish', page.release)
     return nextLink(reply, page.next_cursor).type(JSON_TYPE).send(page.bytes)
@@ -134,12 +142,13 @@ export function getRoute(app: FastifyInstance, resource: Resource, model: Model 
 export async function sendObject(
   store: Store,
   caller: Caller,
-  resource: Resource,
+  declared: Resource,
   id: number,
   query: Query,
   reply: FastifyReply,
   model: Model,
 ): Promise<FastifyReply> {
+  const resource = await ownResource(store, caller.org_id, declared)
   const shape = parseGetQuery(resource, store.registry, query, caller.time_zone)
   if (shape.as_of !== null || shape.known_at !== null) {
     const row = await rowThen(store, caller.org_id, resource, id, shape)
@@ -148,8 +157,10 @@ export async function sendObject(
   const stored = await get(store, caller.org_id, resource, id)
   // What other objects add (rollups, expanded ones) changes without a new version of this one.
   const alone = shape.expand.length === 0 && !shape.include.has('rollups')
-  if (tellVersion(reply, stored.version) && alone) return reply.code(304).send()
-  if (model === 'v1' && isPlain(shape)) return reply.type(JSON_TYPE).send(stored.body)
+  const same = tellVersion(reply, stored.version, resource.schema_version)
+  if (same && alone) return reply.code(304).send()
+  if (model === 'v1' && isPlain(shape) && resource.extensions.length === 0)
+    return reply.type(JSON_TYPE).send(stored.body)
   return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)
 }
 
@@ -196,7 +207,9 @@ export function createRoute(
 ): void {
   const { under, prepare } = options
   const path = under ? `/${under.parent.path}/:id/${resource.path}` : `/${resource.path}`
-  app.post<ObjectRequest>(path, createDocs(resource, under), async (request, reply) => {
+  const documented = createDocs(resource, under)
+  const docs = { ...documented, preValidation: nameAll(app, resource, documented, true) }
+  app.post<ObjectRequest>(path, docs, async (request, reply) => {
     const write = writeRequest(request)
     const outcome = await repeatable(app.store, write, async () => {
       let input = request.body
@@ -283,7 +296,9 @@ export function sendAnswered(reply: FastifyReply, { answer, replayed }: Answered
 
 /** PATCH an object with a merge patch; If-Match guards against overwriting another's change. */
 export function patchRoute(app: FastifyInstance, resource: Resource): void {
-  app.patch<ObjectRequest>(`/${resource.path}/:id`, patchDocs(resource), async (request, reply) => {
+  const documented = patchDocs(resource)
+  const docs = { ...documented, preValidation: nameAll(app, resource, documented, false) }
+  app.patch<ObjectRequest>(`/${resource.path}/:id`, docs, async (request, reply) => {
     const id = pathId(resource.prefix, request.params.id)
     const outcome = await update(
       app.store,
@@ -311,8 +326,8 @@ export function deleteRoute(app: FastifyInstance, resource: Resource): void {
 }
 
 /** Sends the version as ETag. @returns whether If-None-Match names it, so that a 304 will do. */
-export function tellVersion(reply: FastifyReply, version: number): boolean {
-  const etag = etagOf(version)
+export function tellVersion(reply: FastifyReply, version: number, schema_version = 0): boolean {
+  const etag = etagOf(version, schema_version)
   reply.header('etag', etag)
   return names(reply.request.headers['if-none-match'], etag)
 }

@@ -1,6 +1,8 @@
 /** Rows between the three forms they take: what a client sends, the JSON clients see, the columns PostgreSQL filters. */
 import { formatDecimal, parseDecimal } from './decimal.ts'
 import { isDeepStrictEqual } from 'node:util'
+import { isExtensionKey } from './extension.ts'
+import type { ExtensionColumn } from './extension-column.ts'
 import type { ColumnType, Field, Fields } from './field.ts'
 import { idDigits } from './ids.ts'
 import { allFields } from './resource.ts'
@@ -101,7 +103,28 @@ export function changedFacts(resource: Resource, after: Row, before: Row | null)
     if (before === null && isUnsaid(fields[name] as Field, value)) continue
     changed[name] = value
   }
+  return { ...changed, ...changedExtensions(after, before) }
+}
+
+/** Values of fields of the organization's own that differ, by key; null where they were cleared. */
+function changedExtensions(after: Row, before: Row | null): Row {
+  const now = (after['ext'] ?? {}) as Row
+  const old = (before?.['ext'] ?? {}) as Row
+  const changed: Row = {}
+  for (const key in now) if (!sameValue(now[key], old[key] ?? null)) changed[key] = now[key]
+  for (const key in old) if (!(key in now)) changed[key] = null
   return changed
+}
+
+/** A value of the row by the name that facts have for it. */
+export function valueOf(row: Row, name: string): unknown {
+  const values = isExtensionKey(name) ? ((row['ext'] ?? {}) as Row) : row
+  return values[name] ?? null
+}
+
+/** Old values of the changed fields. */
+export function previousOf(before: Row, changed: readonly string[]): Row {
+  return Object.fromEntries(changed.map((name) => [name, valueOf(before, name)]))
 }
 
 /** Null, or the empty list that a field has from the start. Elsewhere an empty list is a claim: there are none. */
@@ -111,9 +134,10 @@ function isUnsaid(field: Field, value: unknown): boolean {
 
 /** Names of the fields whose value differs, bookkeeping left out. */
 export function changedFields(after: Row, before: Row): string[] {
-  return Object.keys(after).filter(
+  const declared = Object.keys(after).filter(
     (name) => !BOOKKEEPING.has(name) && !sameValue(after[name] ?? null, before[name] ?? null),
   )
+  return [...declared, ...Object.keys(changedExtensions(after, before))]
 }
 
 /** Names of the fields of a new object that say something, bookkeeping left out. */
@@ -124,13 +148,15 @@ export function filledFields(row: Row): string[] {
     const empty = value === null || (Array.isArray(value) && value.length === 0)
     if (!empty && !BOOKKEEPING.has(name)) names.push(name)
   }
-  return names
+  return [...names, ...Object.keys(row['ext'] ?? {})]
 }
 
 export interface Column {
   name: string
   type: ColumnType
   field: Field
+  /** Where a field of the organization's own has its values; they have no column of the table. */
+  own?: ExtensionColumn
 }
 
 const columnCache = new WeakMap<Resource, Column[]>()

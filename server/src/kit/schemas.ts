@@ -16,7 +16,7 @@ import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
 import type { Scope } from './scopes.ts'
 import type { Model, Under } from './routes.ts'
-import { createSchema, patchSchema } from './write.ts'
+import { createSchema, patchSchema } from './body-schema.ts'
 
 /** What every route declares; the app refuses to start without it. */
 export interface RouteDocs {

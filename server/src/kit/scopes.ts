@@ -17,6 +17,8 @@ export const SCOPES = {
   'read:facts': 'See the facts behind values, their sources and history, and the schema.',
   'write:queries': 'Save, change and delete queries.',
   'console:sql': 'Run SQL that reads every object and fact of the organization.',
+  'write:schema': 'Propose and preview fields of your own.',
+  'deploy:schema': 'Approve, deploy and roll back fields of your own.',
   'read:changes': 'Follow the ordered feed of creates, updates and deletes.',
   'read:events': 'Read the feed of events, with the objects they tell of.',
   'read:jobs': 'See data-integration jobs, their errors and facts.',

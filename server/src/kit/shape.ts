@@ -1,4 +1,7 @@
 /** Answers that show more or less than the stored row: expand, include, fields, and the grid/v2 form. */
+import { ownSchema } from './extended.ts'
+import { claimName, shownClaim } from './extension.ts'
+import { shownRow } from './extension-row.ts'
 import { assertionsOf, byOwner, ranksOf } from './history.ts'
 import type { Known, Source } from './history.ts'
 import { idDigits, publicId } from './ids.ts'
@@ -26,11 +29,14 @@ export function isPlain(shape: Shape & Times): boolean {
 export async function shapeRows(
   store: Store,
   org_id: number,
-  resource: Resource,
-  rows: Row[],
+  declared: Resource,
+  stored: readonly Row[],
   shape: Shape & Times,
 ): Promise<Row[]> {
-  await expandRows(store, org_id, resource, rows, shape.expand)
+  const { registry } = await ownSchema(store, org_id)
+  const resource = registry.get(declared.name) ?? declared
+  const rows = stored.map((row) => shownRow(resource, row))
+  await expandRows({ ...store, registry }, org_id, resource, rows, shape.expand)
   const ids = rows.map((row) => rowId(resource, row))
   const rollup = shape.include.has('rollups') ? store.rollups.get(resource.name) : undefined
   if (rollup) {
@@ -39,7 +45,7 @@ export async function shapeRows(
   }
   if (shape.include.has('facts') || shape.include.has('provenance')) {
     const provenance = await byOwner(resource, org_id, ids, (owner, own) =>
-      provenanceOf(store, owner, own, shape),
+      provenanceOf(store, owner, own, shape, resource),
     )
     const name = shape.include.has('facts') ? 'facts' : 'provenance'
     rows.forEach((row, i) => (row[name] = provenance.get(ids[i] as number) ?? {}))
@@ -57,6 +63,7 @@ export async function provenanceOf(
   org_id: number,
   ids: readonly number[],
   times: Times,
+  { extensions }: Resource,
 ): Promise<Map<number, Row>> {
   const [known, sources] = await Promise.all([
     assertionsOf(store.db, org_id, ids, times.known_at),
@@ -67,8 +74,8 @@ export async function provenanceOf(
     [...known].map(([id, list]) => {
       const { winners } = fold(list, at, sources)
       const fields = [...winners].map(([field, claim]) => [
-        field,
-        claimView(claim as Known, field, sources),
+        claimName(extensions, field),
+        shownClaim(extensions, field, claimView(claim as Known, field, sources)),
       ])
       return [id, Object.fromEntries(fields) as Row]
     }),
@@ -115,7 +122,8 @@ async function expandRows(
     const ids = new Set<number>()
     for (const row of rows)
       for (const { field } of relations) for (const id of idsIn(target, row[field])) ids.add(id)
-    const found = await findMany(store, org_id, target, [...ids])
+    const stored = await findMany(store, org_id, target, [...ids])
+    const found = new Map([...stored].map(([id, row]) => [id, shownRow(target, row)]))
     const deeper = relations.flatMap(({ name }) =>
       (heads.get(name) ?? []).flatMap((path) =>
         path.includes('.') ? [path.slice(path.indexOf('.') + 1)] : [],

@@ -4,7 +4,7 @@ import { Gather } from '../db/pipeline.ts'
 import type { Cells, Statement } from '../db/pipeline.ts'
 import type { Use } from './door.ts'
 import { ApiError, notFound } from './errors.ts'
-import { conditionSql, keysetSql } from './filter.ts'
+import { conditionSql, keysetSql, sortSql } from './filter.ts'
 import { encodeCursor } from './page.ts'
 import type { ListQuery, Registry } from './query.ts'
 import type { Resource, Row } from './resource.ts'
@@ -114,7 +114,7 @@ export function listStatement(resource: Resource, org_id: number, query: ListQue
   const where = whereSql(resource, org_id, query, params)
   const keyset = keysetSql(query.sort, query.after, params)
   if (keyset.where) where.push(keyset.where)
-  const keys = query.sort.map((key) => `t.${key.column}`).join(', ')
+  const keys = query.sort.map(sortSql).join(', ')
   const limit = `$${params.push(String(query.limit + 1))}::integer`
   return {
     sql: `select t.body, ${keys} from ${resource.name} t where ${where.join(' and ')} order by ${keyset.order} limit ${limit}`,

@@ -1,21 +1,23 @@
 /** Creates, changes and deletes of one object: from a request's body to the door and back. */
 import { DatabaseError } from 'pg'
 import { fillIn, newRow, patched, wholeIssues } from './apply.ts'
-import { holdStatement, lockStatement, readWritten, writeStatement } from './door.ts'
+import { ownResource } from './extended.ts'
+import { deployed, extensionKey } from './extension.ts'
+import { shownRow } from './extension-row.ts'
+import { acceptExtensions } from './extension-input.ts'
+import { readWritten, writeStatement } from './door.ts'
+import { holdStatement, lockStatement } from './door-locks.ts'
 import type { Change, ExternalId, IdempotencyRecord, WriteContext, Written } from './door.ts'
 import { ApiError, invalid } from './errors.ts'
-import { nullable } from './field.ts'
-import type { Field, JsonSchema } from './field.ts'
 import { assertionsOf, foldedRow, ranksOf } from './history.ts'
 import { earlierAnswer, original, rememberIn } from './idempotency.ts'
 import type { IdempotencyRequest } from './idempotency.ts'
 import { publicId } from './ids.ts'
 import { locksOf, neededBy, NOTHING, refusal } from './needs.ts'
 import type { Needed } from './needs.ts'
-import { allFields, writableFields } from './resource.ts'
 import { civilDate } from './query.ts'
 import type { Resource, Row } from './resource.ts'
-import { changedFacts, changedFields, render, sameValue } from './row.ts'
+import { changedFacts, changedFields, previousOf, render, sameValue } from './row.ts'
 import { get, parseBody, refuseWhenUsed, usesOf } from './store.ts'
 import type { Store } from './store.ts'
 import type { Assertion, Claim } from './timeline.ts'
@@ -67,59 +69,23 @@ export function requestOf(caller: Caller, request_id: string): WriteRequest {
   }
 }
 
-/** Schema of a create body: closed, required fields required. */
-export function createSchema(resource: Resource): JsonSchema {
-  return bodySchema(resource, (field) => field.required)
-}
-
-/** Schema of a merge patch: closed, nothing required, null clears. */
-export function patchSchema(resource: Resource): JsonSchema {
-  return bodySchema(resource, () => false)
-}
-
-function bodySchema(resource: Resource, required: (field: Field) => boolean): JsonSchema {
-  const writable = Object.entries(writableFields(resource))
-  const readOnly = Object.keys(allFields(resource)).filter(
-    (name) => allFields(resource)[name]?.readOnly,
-  )
-  return {
-    type: 'object',
-    additionalProperties: false,
-    'x-read-only': readOnly,
-    properties: Object.fromEntries(
-      writable.map(([name, field]) => [
-        name,
-        required(field) ? field.schema : nullable(partial(field)),
-      ]),
-    ),
-    required: writable.filter(([, field]) => required(field)).map(([name]) => name),
-  }
-}
-
-/** Objects inside a merge patch may be partial; the merged whole is checked again. */
-function partial(field: Field): JsonSchema {
-  if (field.kind !== 'object' || !field.items) return field.schema
-  const { required: _, ...open } = field.schema
-  const properties = Object.fromEntries(
-    Object.entries(field.items).map(([name, item]) => [name, nullable(item.schema)]),
-  )
-  return { ...open, properties }
-}
-
-/** Creates one object. @param input a body that is valid against `createSchema`. */
+/** Creates one object. @param input a body that is valid against `createSchema` of `body-schema.ts`. */
 export async function create(
   store: Store,
-  resource: Resource,
+  declared: Resource,
   request: WriteRequest,
   input: Row,
   fixed: { id?: number; extra?: Row } = {},
 ): Promise<Outcome> {
   const at = new Date()
+  const resource = await ownResource(store, request.org_id, declared)
+  const { ext, ...plain } = input
+  const own = acceptExtensions(resource.extensions, ext as Row | null | undefined, null)
   const [id = 0] = fixed.id === undefined ? await store.db.ids(1) : [fixed.id]
-  const row = newRow(resource, request, id, at, { ...input, ...fixed.extra })
-  fillIn(resource, row, Object.keys(input))
+  const row = newRow(resource, request, id, at, { ...plain, ...fixed.extra, ...own.changes })
+  fillIn(resource, row, Object.keys(plain))
   const today = todayOf(request, at)
-  const issues = [...wholeIssues(resource, row), ...resource.check(row, null, today)]
+  const issues = [...wholeIssues(resource, row), ...resource.check(row, null, today), ...own.issues]
   if (issues.length > 0) throw invalid(issues)
   const change: Change = {
     id,
@@ -153,30 +119,40 @@ export function locationOf(resource: Resource, id: number): string {
  */
 export async function update(
   store: Store,
-  resource: Resource,
+  declared: Resource,
   request: WriteRequest,
   id: number,
   patch: Row,
   expected: number | null,
   extra: Row = {},
 ): Promise<Outcome> {
+  const resource = await ownResource(store, request.org_id, declared)
+  const { ext, ...plain } = patch
   for (let attempt = 1; ; attempt++) {
     const stored = await get(store, request.org_id, resource, id)
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
     const before = parseBody(stored.body)
     const at = timeAfter(before)
+    const stated = (before['ext'] ?? {}) as Row
+    const given = ext === undefined ? {} : (ext as Row | null)
+    const own = acceptExtensions(resource.extensions, given ?? cleared(resource, stated), stated)
     const after = patched(
       resource,
       before,
-      patch,
-      { extra, today: todayOf(request, at) },
+      { ...plain, ...own.changes },
+      { extra, today: todayOf(request, at), issues: own.issues },
       request,
       at,
     )
     const facts = changedFacts(resource, after, before)
     const unchanged = Object.keys(after).every((name) => sameValue(after[name], before[name]))
     if (unchanged)
-      return { id, version: stored.version, body: stored.body.toString(), replayed: null }
+      return {
+        id,
+        version: stored.version,
+        body: render(shownRow(resource, before)),
+        replayed: null,
+      }
     const claim = claimOf(facts, request.valid_from ?? at.getTime())
     const final = stored.contested
       ? await weighed(store, resource, request, id, after, claim)
@@ -192,6 +168,12 @@ export async function update(
       await pauseBefore(error, attempt, expected)
     }
   }
+}
+
+/** A patch that sets the whole of `ext` to null clears every field of it. */
+function cleared({ extensions }: Resource, stated: Row): Row {
+  const live = deployed(extensions).filter(({ id }) => extensionKey(id) in stated)
+  return Object.fromEntries(live.map(({ name }) => [name, null]))
 }
 
 /** Now, but never before the last write: a clock that is behind must not put the newer claim first. */
@@ -224,7 +206,7 @@ function changeOf(
     operation: 'updated',
     expected: stored.version,
     after,
-    previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
+    previous: previousOf(before, changed),
     changed,
     claims: Object.keys(claim.attrs).length > 0 ? [claim] : [],
     contested: stored.contested,
@@ -260,11 +242,12 @@ async function weighed(
  */
 export async function remove(
   store: Store,
-  resource: Resource,
+  declared: Resource,
   request: WriteRequest,
   id: number,
   expected: number | null,
 ): Promise<void> {
+  const resource = await ownResource(store, request.org_id, declared)
   for (let attempt = 1; ; attempt++) {
     const stored = await get(store, request.org_id, resource, id)
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
@@ -301,7 +284,7 @@ async function passDoor(
   status: number,
 ): Promise<Outcome> {
   const { idempotency } = request
-  const body = render(change.after)
+  const body = render(shownRow(resource, change.after))
   const version = change.expected + 1
   const location = locationOf(resource, change.id)
   const headers = { etag: `"v${version}"`, location, ...original(request.actor) }

@@ -1,7 +1,7 @@
 /** A query document compiled to one SQL statement with parameters; the organization is added here and nowhere else. */
 import { invalid } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
-import { keySql, keysetSql } from '../kit/filter.ts'
+import { sortSql, keysetSql } from '../kit/filter.ts'
 import type { SortKey } from '../kit/filter.ts'
 import type { CursorValues } from '../kit/page.ts'
 import { closest } from '../kit/validate.ts'
@@ -110,7 +110,7 @@ function rowsSql(
   const keys = sortKeys(body.order_by ?? [], sources, issues)
   const keyset = keysetSql(keys, after, params)
   const shown = columns.map((column) => column.shown).join(', ')
-  const values = keys.map((key, i) => `${keySql(key)}::text as k${i}`).join(', ')
+  const values = keys.map((key, i) => `${sortSql(key)}::text as k${i}`).join(', ')
   const sql = `select json_build_array(${shown})::text as row, ${values}
     from ${fromSql(sources, '$1::bigint')}
     where ${[where, ...(keyset.where ? [keyset.where] : [])].join(' and ')}

@@ -9,6 +9,7 @@ import { Egress } from '../egress.ts'
 import { placed, written } from '../events/wake.ts'
 import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { tendSchemas } from '../schema/index.ts'
 import { limitsOf } from '../sdis/limits.ts'
 import { lookForFiles, LOOK_MS } from '../sdis/pull/drop.ts'
 import { runSchedules } from '../sdis/pull/schedule-work.ts'
@@ -54,6 +55,7 @@ export function startWork(
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
+    loop('schemas', log, (stopping) => tendSchemas(db, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))

@@ -8,7 +8,14 @@ import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow } from '../kit/history.ts'
 import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFacts, changedFields, complete, filledFields, sameValue } from '../kit/row.ts'
+import {
+  changedFacts,
+  changedFields,
+  complete,
+  filledFields,
+  previousOf,
+  sameValue,
+} from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
 import type { Assertion, Claim, Folded } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
@@ -279,7 +286,7 @@ export function updateOf(
     operation: 'updated',
     expected: present.version,
     after,
-    previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
+    previous: previousOf(before, changed),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
     claims,
     contested: present.contested,

@@ -1,6 +1,7 @@
 /** The worker's side of jobs: take one, run it, let go of it. */
 import { join } from 'node:path'
 import { Db } from '../db/db.ts'
+import { ownStore } from '../kit/extended.ts'
 import { bareStore } from '../organizations/service.ts'
 import { claimJob, findJob, letGo } from './job-queries.ts'
 import { STANDARD_LIMITS } from './limits.ts'
@@ -99,7 +100,8 @@ export function runner(db: Db, data_dir: string, limits: JobLimits, pulling: Pul
     const spare = await db.session()
     try {
       const file = join(data_dir, 'imports', job.file_key)
-      const held = { store: bareStore(db), session, spare, job, lease_id, limits, stopping, fetch }
+      const store = await ownStore(bareStore(db), org_id)
+      const held = { store, session, spare, job, lease_id, limits, stopping, fetch }
       await runJob(held, file)
     } finally {
       session.release()

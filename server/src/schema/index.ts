@@ -1,0 +1,3 @@
+/** What other features may do with fields of organizations' own. */
+export { cellValue } from './convert.ts'
+export { tendSchemas } from './upkeep.ts'
