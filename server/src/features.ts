@@ -25,6 +25,7 @@ import { requestLogRoutes } from './request-log/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { truthRoutes } from './truth/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { workOrderRollup } from './work-orders/rollups.ts'
@@ -41,6 +42,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   documentRoutes,
   workOrderRoutes,
   gridRoutes,
+  truthRoutes,
   changeRoutes,
   eventRoutes,
   sdisRoutes,

@@ -27,6 +27,11 @@ export const tags: readonly Tag[] = [
     description:
       'The second-generation model: the same objects with the facts, sources and history behind each value.',
   },
+  {
+    name: 'truth',
+    description:
+      'Where sources disagree: how they rank, the rules that choose, pins, conflicts, and facts stated by hand.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

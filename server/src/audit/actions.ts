@@ -7,6 +7,7 @@ import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import { jobEvents } from '../sdis/events.ts'
+import { truthEvents } from '../truth/events.ts'
 import { entrySchema } from './docs.ts'
 
 /** Actions that are no events: what happened, and what `details` says of it. */
@@ -18,6 +19,7 @@ interface Audited {
 }
 
 const ADDRESS = { address: { type: 'string', description: 'Where the request came from.' } }
+const REASON = { type: 'string', description: 'Why.' }
 const REQUEST = {
   ...ADDRESS,
   method: { type: 'string', description: 'Method of the request.' },
@@ -44,6 +46,38 @@ const OTHERS: readonly Audited[] = [
       'A request was refused because its key is revoked, has expired or may not come from there.',
     details: REQUEST,
   },
+  ...(
+    [
+      ['fact.asserted', 'Values were claimed by hand.'],
+      ['fact.ended', 'Values were said to hold no longer.'],
+      ['fact.retracted', 'Claims were taken back that should not have been made.'],
+    ] as const
+  ).map(([action, description]) => ({
+    action,
+    object_type: 'lease',
+    description: `${description} The type is that of the object.`,
+    details: {
+      attributes: { type: 'array', items: { type: 'string' }, description: 'What it was about.' },
+      source_id: { type: 'string', description: 'Source in whose name it was claimed.' },
+      valid_from: { type: ['string', 'null'], description: 'From when it is true.' },
+      reason: REASON,
+    },
+  })),
+  ...(
+    [
+      ['value.pinned', 'A value was pinned against every source.'],
+      ['value.unpinned', 'A pin was taken back.'],
+    ] as const
+  ).map(([action, description]) => ({
+    action,
+    object_type: 'lease',
+    description: `${description} The type is that of the object.`,
+    details: {
+      attribute: { type: 'string', description: 'What was pinned.' },
+      expires: { type: ['string', 'null'], description: 'Until when.' },
+      reason: REASON,
+    },
+  })),
   {
     action: 'audit.exported',
     object_type: 'organization',
@@ -62,7 +96,7 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...platformEvents]
+  const events = [...scheduleEvents, ...jobEvents, ...truthEvents, ...platformEvents]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

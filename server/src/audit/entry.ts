@@ -38,6 +38,9 @@ const PREFIXES: Readonly<Record<string, string>> = {
   job: 'job',
   api_key: 'key',
   webhook: 'wh',
+  source: 'src',
+  survivorship_rule: 'sur',
+  survivorship_change: 'rch',
   app: 'app',
   app_installation: 'inst',
 }

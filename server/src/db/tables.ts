@@ -45,6 +45,11 @@ export const ORG_TABLES = [
   'replay',
   'inbox',
   'inbox_request',
+  'survivorship_rule',
+  'survivorship_head',
+  'survivorship_change',
+  'refold',
+  'erasure',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -124,5 +129,9 @@ export const DEFINER_FUNCTIONS: Readonly<
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
+  truth_due: {
+    owner: 'system',
+    why: 'finds the organizations whose claims are to be weighed again or erased',
+  },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -8,6 +8,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { componentName, rowSchema } from '../kit/schemas.ts'
 import { resources } from '../resources.ts'
 import { matchesType } from './feed.ts'
+import { truthEvents } from '../truth/events.ts'
 import { SCHEMA_VERSION } from './payload.ts'
 import { platformEvents } from './platform.ts'
 import { eventSchema, objectLinkSchema } from './schemas.ts'
@@ -22,6 +23,7 @@ export const catalogue: readonly EventType[] = [
   ...resources.flatMap(ofResource),
   ...scheduleEvents,
   ...jobEvents,
+  ...truthEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

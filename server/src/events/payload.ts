@@ -21,6 +21,9 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   job: { prefix: 'job', path: 'sdis/jobs' },
   api_key: { prefix: 'key', path: 'api-keys' },
   webhook: { prefix: 'wh', path: 'webhooks' },
+  source: { prefix: 'src', path: 'grid/v2/sources' },
+  survivorship_rule: { prefix: 'sur', path: 'grid/v2/survivorship' },
+  survivorship_change: { prefix: 'rch', path: 'grid/v2/survivorship/changes' },
   app: { prefix: 'app', path: 'developer/apps' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
 }

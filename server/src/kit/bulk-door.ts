@@ -9,7 +9,7 @@ import type { Column } from './row.ts'
 import type { Resource } from './resource.ts'
 
 /** Parameters of the door's statement that are the same for every way in. */
-const FIXED_PARAMS = 18
+const FIXED_PARAMS = 19
 
 /**
  * The door's statement for up to some thousand changes of one resource, all creates or all updates, for `Tx.query`.
@@ -37,7 +37,12 @@ export function bulkStatement(
     external: external.relation('$6::bigint[]', 'o', 'e'),
   }
   return {
-    sql: doorText(resource, create, door, [], { external: true, remembered: true, meanings }),
+    sql: doorText(resource, create, door, [], {
+      external: true,
+      remembered: true,
+      meanings,
+      weighed: typeof context.revision === 'number',
+    }),
     params: [
       context.org_id,
       context.at.toISOString(),
@@ -57,6 +62,7 @@ export function bulkStatement(
       null,
       null,
       null,
+      context.revision ?? null,
       ...input.params,
       ...claims.params,
       ...external.params,

@@ -23,7 +23,7 @@ export interface Change {
   previous: Row
   changed: readonly string[]
   claims: readonly (Claim & { confidence?: number; row?: number | null })[]
-  /** Some claim outranks or outlasts a plain write made now, so later writes must weigh all claims again. */
+  /** Another source than the API speaks of the object, so later writes must weigh all claims again. */
   contested: boolean
   external: { add: ExternalId[]; remove: ExternalId[] }
 }
@@ -54,6 +54,8 @@ export interface WriteContext {
   idempotency?: IdempotencyRecord | undefined
   /** For deletes, after `lockStatement`: nothing is written while a row refers to the object by one of these fields. */
   users?: readonly Use[]
+  /** Of the rules by which the rows were weighed; nothing is written when they are others by now. Null weighs nothing. */
+  revision?: number | null
 }
 
 /** A field by which the rows of a table need an object. */
@@ -117,6 +119,7 @@ export function writeStatement(
       external: external.length > 0,
       remembered: idempotency !== undefined,
       meanings: means.some((types) => types.length > 0),
+      weighed: typeof context.revision === 'number',
     }),
     params: [
       context.org_id,
@@ -137,6 +140,7 @@ export function writeStatement(
       idempotency?.status ?? null,
       idempotency ? JSON.stringify(idempotency.headers) : null,
       idempotency?.body ?? null,
+      context.revision ?? null,
     ],
   }
 }
@@ -271,6 +275,8 @@ export interface DoorParts {
   remembered: boolean
   /** Some change means more than itself. */
   meanings: boolean
+  /** The rows follow from claims of several sources. */
+  weighed: boolean
 }
 
 /**
@@ -289,7 +295,7 @@ export function doorText(
   const values = names.map((n) => `, i.${n}`).join('')
   const sets = names.map((n) => `, ${n} = i.${n}`).join('')
   const { needs } = resource
-  const granted = `not exists (select from missing)${needs ? ' and not exists (select from unmet)' : ''}`
+  const granted = `not exists (select from missing)${needs ? ' and not exists (select from unmet)' : ''}${parts.weighed ? SAME_RULES : ''}`
   const written = create
     ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body${list})
     select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body${values}
@@ -373,8 +379,11 @@ const REMEMBER = `, remembered as (
     where $13::text is not null and exists (select from written)
   )`
 
+/** The lock makes who changes the rules wait until what was weighed by them is written. */
+const SAME_RULES = ` and coalesce((select h.revision from survivorship_head h where h.org_id = $1::bigint for share), 0) = $19::integer`
+
 /** Names every parameter once, so that each has a type whichever parts are in; the condition is dropped when planned. */
-const UNUSED = `where true or coalesce($4::text, $6::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::text) is null`
+const UNUSED = `where true or coalesce($4::text, $6::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::text, $19::text) is null`
 
 function unused({ table, column }: Use): string {
   return `

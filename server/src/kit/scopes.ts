@@ -15,6 +15,9 @@ export const SCOPES = {
   'read:work_orders': 'See work orders.',
   'write:work_orders': 'Create, change and delete work orders.',
   'read:facts': 'See the facts behind values, their sources and history, and the schema.',
+  'write:facts':
+    'Assert, end and retract facts, pin values, change sources and the rules between them.',
+  'erase:facts': 'Erase what is known of objects for good, for legal reasons.',
   'read:changes': 'Follow the ordered feed of creates, updates and deletes.',
   'read:events': 'Read the feed of events, with the objects they tell of.',
   'read:jobs': 'See data-integration jobs, their errors and facts.',

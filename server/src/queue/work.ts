@@ -10,6 +10,7 @@ import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
+import { tendTruth } from '../truth/work.ts'
 import { flushCounts } from '../usage/service.ts'
 import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
 import { webhookWork } from '../webhooks/work.ts'
@@ -50,6 +51,7 @@ export function startWork(
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
+    loop('truth', log, (stopping) => tendTruth(db, new Date(), stopping)),
     loop('audit', log, async () =>
       (await sealAudits(db, await key)) >= SEALED_MANY ? 0 : SEALING_MS,
     ),

@@ -5,8 +5,8 @@ import type { Statement } from '../db/pipeline.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
 import type { Change, Reference } from '../kit/door.ts'
 import type { Fields } from '../kit/field.ts'
-import { assertionsOf, foldedRow } from '../kit/history.ts'
-import type { Source } from '../kit/history.ts'
+import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
+import type { Sources } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFacts, changedFields, complete, filledFields, sameValue } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
@@ -26,9 +26,6 @@ export interface Load {
   job_id: number
   actor: Actor
   source_id: number
-  sources: ReadonlyMap<number, Source>
-  /** Rank of the source; only at that of the API are its claims and later writes a matter of time alone. */
-  rank: number
   stream: string
   resource: Resource
   /** Attributes the adapter fills; what else the source claimed at creation is not its rows' business. */
@@ -67,13 +64,12 @@ export interface Prepared {
   counts: LoadCounts
   /** When the latest of the objects to change was last written, epoch milliseconds. */
   latest: number
+  /** Of the rules by which known objects were weighed; null when all are new. */
+  revision: number | null
 }
 
 /** An object changed between reading and writing: the chunk is prepared anew. */
 export class ChunkConflict extends Error {}
-
-/** Rank of what is written through the API. */
-export const API_RANK = 50
 
 function noCounts(): LoadCounts {
   return { created: 0, changed: 0, unchanged: 0, ended: 0, facts: 0, changed_fields: {} }
@@ -88,6 +84,7 @@ export async function prepare(load: Load, items: readonly LoadItem[]): Promise<P
     blanks: [],
     counts: noCounts(),
     latest: 0,
+    revision: null,
   }
   const fresh = items.filter((item) => item.object_id === null)
   const ids = await load.store.db.ids(fresh.length)
@@ -117,7 +114,7 @@ function prepareNew(load: Load, item: LoadItem, id: number, now: Date, prepared:
     previous: {},
     changed: filledFields(row),
     claims: claims.map((claim) => ({ ...claim, row: item.row })),
-    contested: load.rank !== API_RANK,
+    contested: true,
     external: { add: externalIds(row), remove: [] },
   })
   prepared.records.push({ key: item.key, object_id: id, hash: item.hash, gone, keep_hash: false })
@@ -151,11 +148,13 @@ async function prepareKnown(
 ): Promise<void> {
   const { store, org_id, resource } = load
   const ids = [...new Set(items.map((item) => item.object_id as number))]
-  const [rows, assertions, blanks] = await Promise.all([
+  const [sources, rows, assertions, blanks] = await Promise.all([
+    ranksOf(store.db, org_id),
     presentRows(store.db, org_id, resource.name, ids),
     assertionsOf(store.db, org_id, ids),
     blanksOf(store.db, org_id, load.source_id, ids),
   ])
+  prepared.revision = sources.revision
   for (const item of items) {
     const id = item.object_id as number
     const present = rows.get(id)
@@ -163,9 +162,15 @@ async function prepareKnown(
     else {
       const known = assertions.get(id) ?? []
       const history = { claims: ownClaims(load, known), blanks: blanks.get(id) ?? [] }
-      prepareChange(load, item, id, present, known, history, prepared)
+      prepareChange(load, item, id, present, { known, sources }, history, prepared)
     }
   }
+}
+
+/** All that was said of an object, and how it is weighed. */
+interface Said {
+  known: readonly Assertion[]
+  sources: Sources
 }
 
 /** An object that a person deleted stays deleted, whatever the source goes on saying. */
@@ -180,7 +185,7 @@ function prepareChange(
   item: LoadItem,
   id: number,
   present: Present,
-  known: readonly Assertion[],
+  said: Said,
   history: History,
   prepared: Prepared,
 ): void {
@@ -202,7 +207,7 @@ function prepareChange(
     return
   }
   const before = JSON.parse(present.body) as Row
-  const change = changeOf(load, id, present, before, known, plan, item.row)
+  const change = changeOf(load, id, present, before, said, plan, item.row)
   prepared.updates.push(change)
   prepared.latest = Math.max(prepared.latest, Date.parse(before['updated_at'] as string))
   counts.facts += factCount(change.claims)
@@ -226,7 +231,7 @@ function changeOf(
   id: number,
   present: Present,
   before: Row,
-  known: readonly Assertion[],
+  { known, sources }: Said,
   plan: Plan,
   row: number | null,
 ): Change {
@@ -239,7 +244,7 @@ function changeOf(
     confidence: 1_000,
   }))
   const all = [...known, ...planned]
-  const { row: after, folded } = foldedRow(resource, before, all, load.sources, now.getTime())
+  const { row: after, folded } = foldedRow(resource, before, all, sources, now.getTime())
   after['version'] = present.version + 1
   after['archived_at'] = folded.present ? null : (before['archived_at'] ?? now.toISOString())
   noteTransition(load, before, after, plan, now)
@@ -252,7 +257,7 @@ function changeOf(
     previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
     claims: plan.claims.map((claim) => ({ ...claim, row })),
-    contested: present.contested || load.rank !== API_RANK,
+    contested: true,
     external: difference(externalIds(before), externalIds(after)),
   }
 }
@@ -307,7 +312,10 @@ export function doorWrites(
   const at = new Date(Math.max(Date.now(), prepared.latest))
   return [prepared.creates, prepared.updates]
     .filter((changes) => changes.length > 0)
-    .map((changes) => doorWrite(load, load.resource, changes, at, references))
+    .map((changes) => {
+      const revision = changes === prepared.updates ? prepared.revision : null
+      return doorWrite(load, load.resource, changes, at, references, revision)
+    })
 }
 
 export function doorWrite(
@@ -316,6 +324,7 @@ export function doorWrite(
   changes: readonly Change[],
   at: Date,
   references: readonly Reference[] = [],
+  revision: number | null = null,
 ): DoorWrite {
   const now = at.toISOString()
   for (const { after, expected, changed } of changes) {
@@ -332,6 +341,7 @@ export function doorWrite(
     job_id: load.job_id,
     bulk: true,
     references,
+    revision,
   })
   return { statement, count: changes.length }
 }

@@ -19,8 +19,8 @@ import {
 } from '../kit/routes.ts'
 import { requestOf } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
+import { factsWhere } from '../truth/index.ts'
 import * as docs from './docs.ts'
-import { factsOfJob } from './facts-queries.ts'
 import { listErrors, listJobs } from './job-queries.ts'
 import { jobView } from './jobs.ts'
 import {
@@ -150,7 +150,7 @@ function factsOf(
   page: Paging,
   limit: number,
 ): Promise<Found[]> {
-  return factsOfJob(app.store, org_id, id, page.values, limit)
+  return factsWhere(app.store, org_id, { job_id: id }, page.values, limit)
 }
 
 async function createJob(

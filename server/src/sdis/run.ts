@@ -1,7 +1,6 @@
 /** Runs one job: reads the file, maps rows to records, writes chunks, ends what a full snapshot lacks. */
 import { DatabaseError } from 'pg'
 import type { Session } from '../db/db.ts'
-import { ranksOf } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Resource } from '../kit/resource.ts'
 import { writableFields } from '../kit/resource.ts'
@@ -101,8 +100,6 @@ async function begin(held: Held): Promise<Running> {
     store,
     job_id: job.id,
     actor: { ...actor, request_id: null },
-    sources: await ranksOf(store.db, org_id),
-    rank,
     resource,
     names: new Set([
       ...Object.keys(stream.map),
