@@ -19,6 +19,9 @@ interface Audited {
 }
 
 const ADDRESS = { address: { type: 'string', description: 'Where the request came from.' } }
+/** Stands for whatever type the object has. */
+const ANY = 'object'
+
 const REASON = { type: 'string', description: 'Why.' }
 const REQUEST = {
   ...ADDRESS,
@@ -54,8 +57,8 @@ const OTHERS: readonly Audited[] = [
     ] as const
   ).map(([action, description]) => ({
     action,
-    object_type: 'lease',
-    description: `${description} The type is that of the object.`,
+    object_type: ANY,
+    description,
     details: {
       attributes: { type: 'array', items: { type: 'string' }, description: 'What it was about.' },
       source_id: { type: 'string', description: 'Source in whose name it was claimed.' },
@@ -70,8 +73,8 @@ const OTHERS: readonly Audited[] = [
     ] as const
   ).map(([action, description]) => ({
     action,
-    object_type: 'lease',
-    description: `${description} The type is that of the object.`,
+    object_type: ANY,
+    description,
     details: {
       attribute: { type: 'string', description: 'What was pinned.' },
       expires: { type: ['string', 'null'], description: 'Until when.' },
@@ -149,7 +152,7 @@ function schemaOf(action: string, object_type: string, parts: Record<string, Jso
     properties: {
       ...properties,
       action: { const: action },
-      object_type: { const: object_type },
+      object_type: object_type === ANY ? { type: 'string' } : { const: object_type },
       ...parts,
     },
     required,

@@ -69,7 +69,7 @@ function makingOf(subject: Subject, request: WriteRequest, body: FactBody): Maki
   const times = timesOf(body, request, issues)
   const source_id = sourceIn(subject, body, issues)
   const attrs: Row = {}
-  for (const { name, value, path } of named) {
+  for (const { name, value, path } of issues.length > 0 ? [] : named) {
     const found = valueFor(subject.resource, name, value, path)
     issues.push(...found.issues)
     attrs[name] = found.value

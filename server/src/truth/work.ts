@@ -38,7 +38,7 @@ export async function tendTruth(
 }
 
 /** One step of each kind. */
-async function tendOrganization(db: Db, org_id: number, now: Date): Promise<void> {
+export async function tendOrganization(db: Db, org_id: number, now: Date): Promise<void> {
   const store = bareStore(db)
   await tendFreshness(store, org_id, now)
   await stepChange(store, org_id)
