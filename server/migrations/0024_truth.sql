@@ -101,6 +101,10 @@ create table erasure (
 );
 create index erasure_open_idx on erasure (org_id, id) where state = 'running';
 
+-- The transaction whose audit entry says that values of this one were erased, and what the rest of it hashes to; its own
+-- hash stays that of the whole.
+alter table audit_seal add column erased_tx bigint;
+
 do $$
 declare name text;
 begin
@@ -110,7 +114,8 @@ begin
     execute format('create policy %I on %I to grid_app using (org_id = app.org())', name || '_org', name);
     execute format('grant select, insert, update, delete on %I to grid_app', name);
   end loop;
-  foreach name in array array['survivorship_change', 'refold', 'erasure', 'source'] loop
+  foreach name in array array['survivorship_change', 'refold', 'erasure', 'source', 'assertion', 'source_blank', 'source_record',
+    'job_error', 'audit_entry'] loop
     execute format('create policy %I on %I to grid_system using (true)', name || '_system', name);
     execute format('grant select on %I to grid_system', name);
   end loop;
@@ -136,3 +141,103 @@ create function app.truth_due(by timestamptz)
 alter function app.truth_due(timestamptz) owner to grid_system;
 revoke execute on function app.truth_due(timestamptz) from public;
 grant execute on function app.truth_due(timestamptz) to grid_app;
+
+-- What is written to the audit log stays as it was written, whoever asks; an erasure alone takes values out of it, by the
+-- functions below, and leaves what was hashed.
+create or replace function app.refuse_change() returns trigger language plpgsql
+  as $$
+  begin
+    if tg_op = 'UPDATE' and current_user = 'grid_system' then return new; end if;
+    raise exception 'rows of % are never changed nor deleted', tg_table_name;
+  end $$;
+
+-- Takes attributes of an object, or all that is known of it when none are named, out of every place that holds a copy of
+-- what a source or a person said: claims, blanks, rows that could not be used, events, stored answers, requests that an
+-- inbox received, and audit entries. Returns how much was taken from where. The chain of the audit log waits meanwhile.
+create function app.erase_object(org bigint, object bigint, public_id text, attributes text[])
+  returns jsonb language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare
+    counts jsonb := '{}';
+    n bigint;
+    kept constant text[] := array['_deleted', '_present'];
+    keys text[];
+  begin
+    perform from audit_head h where h.org_id = org for update;
+
+    update job_error e set raw = '{}' where e.org_id = org and e.raw <> '{}' and (
+      exists (select from assertion a join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
+        where a.org_id = org and a.object_id = object and t.job_id = e.job_id and a.row_no = e.row_no)
+      or (attributes is null and exists (select from source_record r
+        where r.org_id = org and r.object_id = object and r.ext_key in (select v.value from jsonb_each_text(e.raw) v))));
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('error_rows', n);
+
+    if attributes is null then
+      update tx t set reason = null where t.org_id = org and t.reason is not null
+        and t.tx_id in (select a.tx_id from assertion a where a.org_id = org and a.object_id = object);
+      update source_record r set row_hash = 0 where r.org_id = org and r.object_id = object;
+      delete from refold r where r.org_id = org and r.object_id = object;
+    end if;
+
+    select coalesce(sum((select count(*) from jsonb_object_keys(a.attrs) k
+      where case when attributes is null then k <> all(kept) else k = any(attributes) end)), 0) into n
+    from assertion a where a.org_id = org and a.object_id = object;
+    counts := counts || jsonb_build_object('facts', n);
+    select array_agg(distinct k) into keys from assertion a cross join lateral jsonb_object_keys(a.attrs) k
+    where a.org_id = org and a.object_id = object and case when attributes is null then k <> all(kept) else k = any(attributes) end;
+    update assertion a set attrs = a.attrs - coalesce(keys, '{}'),
+      retracts = nullif(array(select r from unnest(a.retracts) r where attributes is not null and r <> all(attributes)), '{}')
+    where a.org_id = org and a.object_id = object;
+    delete from assertion a where a.org_id = org and a.object_id = object and a.attrs in ('{}', '{"_pin": "kept"}',
+      '{"_pin": "until_source_changes"}') and a.retracts is null;
+
+    update source_blank b set fields = array(select f from unnest(b.fields) f where attributes is not null and f <> all(attributes))
+    where b.org_id = org and b.object_id = object;
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('blanks', n);
+
+    update event e set about = case when attributes is not null then e.about end,
+      previous = case when attributes is null then '{}' else e.previous - attributes end,
+      body = case when attributes is not null and e.body is not null then
+        (e.body::jsonb || (select jsonb_object_agg(k, null) from unnest(attributes) k where e.body::jsonb ? k))::text end
+    where e.org_id = org and e.object_id = object;
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('events', n);
+
+    update idempotency i set body = json_build_object('id', public_id, 'erased', true)::text
+    where i.org_id = org and strpos(i.body, '"' || public_id || '"') > 0;
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('stored_answers', n);
+
+    update inbox_request q set body = '', base64 = false where q.org_id = org and strpos(q.body, '"' || public_id || '"') > 0;
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('inbox_requests', n);
+
+    update audit_entry e set previous = case when attributes is null then '{}' else e.previous - attributes end,
+      details = case when attributes is not null then e.details end
+    where e.org_id = org and e.object_id = object;
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('audit_entries', n);
+    return counts;
+  end $$;
+
+-- Puts what is left of sealed entries in their place. The transaction is the one whose audit entry names them.
+create function app.redact_audit(org bigint, positions bigint[], bodies text[], named_in bigint)
+  returns void language sql security definer set search_path = public, pg_temp
+  as $$
+    update audit_seal s set body = r.body, erased_tx = named_in
+    from unnest(positions, bodies) as r(position, body) where s.org_id = org and s.position = r.position
+  $$;
+
+grant select, update, delete on assertion to grid_system;
+grant select, update on source_blank, source_record, job_error, tx to grid_system;
+grant delete on refold to grid_system;
+grant select on inbox_request to grid_system;
+grant update on event, idempotency, inbox_request, audit_head to grid_system;
+grant select, update (previous, details) on audit_entry to grid_system;
+grant select, update (body, erased_tx) on audit_seal to grid_system;
+alter function app.erase_object(bigint, bigint, text, text[]) owner to grid_system;
+alter function app.redact_audit(bigint, bigint[], text[], bigint) owner to grid_system;
+revoke execute on function app.erase_object(bigint, bigint, text, text[]), app.redact_audit(bigint, bigint[], text[], bigint) from public;
+grant execute on function app.erase_object(bigint, bigint, text, text[]), app.redact_audit(bigint, bigint[], text[], bigint) to grid_app;

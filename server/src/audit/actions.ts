@@ -82,6 +82,28 @@ const OTHERS: readonly Audited[] = [
     },
   })),
   {
+    action: 'erasure.requested',
+    object_type: 'erasure',
+    description: 'Somebody asked to erase what is known of objects.',
+    details: {
+      objects: { type: 'integer', description: 'How many.' },
+      attributes: { type: ['array', 'null'], description: 'What of them; null for all.' },
+      reason: REASON,
+    },
+  },
+  {
+    action: 'erasure.redacted',
+    object_type: 'erasure',
+    description: 'Values were taken out of sealed entries of this log.',
+    details: {
+      entries: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'By position the SHA-256 of the canonical JSON of what is left of the entry.',
+      },
+    },
+  },
+  {
     action: 'audit.exported',
     object_type: 'organization',
     description: 'The audit log was exported.',

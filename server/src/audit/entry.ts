@@ -41,6 +41,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   source: 'src',
   survivorship_rule: 'sur',
   survivorship_change: 'rch',
+  erasure: 'ers',
   app: 'app',
   app_installation: 'inst',
 }

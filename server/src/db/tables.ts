@@ -133,5 +133,10 @@ export const DEFINER_FUNCTIONS: Readonly<
     owner: 'system',
     why: 'finds the organizations whose claims are to be weighed again or erased',
   },
+  erase_object: {
+    owner: 'system',
+    why: 'takes out of claims, events and the audit log what nobody else may change',
+  },
+  redact_audit: { owner: 'system', why: 'the same of sealed entries' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

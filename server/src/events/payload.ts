@@ -24,6 +24,7 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   source: { prefix: 'src', path: 'grid/v2/sources' },
   survivorship_rule: { prefix: 'sur', path: 'grid/v2/survivorship' },
   survivorship_change: { prefix: 'rch', path: 'grid/v2/survivorship/changes' },
+  erasure: { prefix: 'ers', path: 'grid/v2/erasures' },
   app: { prefix: 'app', path: 'developer/apps' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
 }

@@ -1,6 +1,6 @@
 /** What happens to rules and sources, as the catalogue of events declares it. */
 import type { EventDeclaration } from '../kit/record.ts'
-import { changeSchema, ruleSchema, sourceSchema } from './schemas.ts'
+import { changeSchema, erasureSchema, ruleSchema, sourceSchema } from './schemas.ts'
 
 export const truthEvents: readonly EventDeclaration[] = [
   {
@@ -29,5 +29,12 @@ export const truthEvents: readonly EventDeclaration[] = [
     description: 'Every object that a change of rules or sources reaches was weighed by it.',
     object_type: 'survivorship_change',
     object: changeSchema,
+  },
+  {
+    type: 'erasure.completed',
+    title: 'Erasure completed',
+    description: 'What was known of some objects was erased for good; counts say how much.',
+    object_type: 'erasure',
+    object: erasureSchema,
   },
 ]

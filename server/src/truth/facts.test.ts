@@ -303,7 +303,13 @@ describe('pins', () => {
     expect(patched.body.free_rent_months).toBe(130)
     const { body } = await client.get(`/grid/v2/objects/${id}/pins`)
     expect(body.data).toMatchObject([
-      { attribute: 'free_rent_months', value: 130, state: 'holds', reason: 'Measured', expires: null },
+      {
+        attribute: 'free_rent_months',
+        value: 130,
+        state: 'holds',
+        reason: 'Measured',
+        expires: null,
+      },
     ])
     const path = `/grid/v2/objects/${id}/pins/free_rent_months`
     expect(await client.delete(path)).toMatchObject({ status: 204 })

@@ -4,6 +4,7 @@ import { paging } from '../kit/paging.ts'
 import { ifMatch, JSON_TYPE, sendAnswered, sendPage, writeRequest } from '../kit/routes.ts'
 import type { Row } from '../kit/resource.ts'
 import * as docs from './docs.ts'
+import { erasureRoutes } from './erasure-routes.ts'
 import { factRoutes } from './fact-routes.ts'
 import { ruleView, sourceView } from './proposals.ts'
 import type { PreviewBody, RuleBody, SourceBody } from './proposals.ts'
@@ -37,6 +38,7 @@ export function truthRoutes(app: FastifyInstance): void {
   ruleRoutes(app)
   changeRoutes(app)
   factRoutes(app)
+  erasureRoutes(app)
 }
 
 function sendVersioned(reply: FastifyReply, view: Row): FastifyReply {

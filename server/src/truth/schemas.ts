@@ -148,6 +148,44 @@ export const ruleSchema: JsonSchema = {
   required: ['id', 'object', 'type', 'attribute', 'strategy', 'sources', 'version'],
 }
 
+export const erasureSchema: JsonSchema = {
+  title: 'Erasure',
+  type: 'object',
+  description: 'An order to erase what is known of objects for good.',
+  properties: {
+    id: text('Id of the erasure.', 'ers_1001'),
+    object: constant('erasure'),
+    state: {
+      type: 'string',
+      enum: ['running', 'completed'],
+      description: 'running: some objects are still to come.',
+    },
+    object_ids: {
+      type: 'array',
+      items: text('An object.', 'pty_1042'),
+      description: 'The objects.',
+      examples: [['pty_1042']],
+    },
+    attributes: {
+      type: ['array', 'null'],
+      items: text('An attribute.', 'emails'),
+      description: 'What is erased of them; null for all.',
+      examples: [['emails', 'phones']],
+    },
+    reason: text('Why.', 'Request of the data subject, 2026-05-12'),
+    objects_done: count('Objects that are done.', 1),
+    counts: {
+      type: 'object',
+      additionalProperties: { type: 'integer', description: 'How many.' },
+      description: 'What was taken from where.',
+      examples: [{ facts: 12, events: 3, sealed_entries: 3 }],
+    },
+    created_at: time('When it was asked for.'),
+    finished_at: nullable(time('When it was done.')),
+  },
+  required: ['id', 'object', 'state', 'object_ids', 'attributes', 'reason', 'counts', 'created_at'],
+}
+
 export const changeSchema: JsonSchema = {
   title: 'SurvivorshipChange',
   type: 'object',

@@ -4,6 +4,7 @@ import type { Actor } from '../kit/types.ts'
 import { bareStore } from '../organizations/service.ts'
 import { registry } from '../resources.ts'
 import { stepChange, tendFreshness } from './change.ts'
+import { stepErasure } from './erasures.ts'
 import { takeDue, truthDue } from './queries.ts'
 import { refold } from './refold.ts'
 
@@ -43,6 +44,7 @@ export async function tendOrganization(db: Db, org_id: number, now: Date): Promi
   await tendFreshness(store, org_id, now)
   await stepChange(store, org_id)
   await refoldDue(db, org_id, now)
+  await stepErasure(store, org_id)
 }
 
 /** Weighs again what begins or ends by now. */
