@@ -230,11 +230,8 @@ function doorSql(
   parts: DoorParts,
 ): string {
   const key = [resource.name, create, users.length > 0, ...Object.values(parts)].join(' ')
-  let sql = sqlCache.get(key)
-  if (!sql) {
-    sql = buildSql(resource, create, users, parts)
-    sqlCache.set(key, sql)
-  }
+  const sql = sqlCache.get(key) ?? buildSql(resource, create, users, parts)
+  sqlCache.set(key, sql)
   return sql
 }
 
@@ -269,13 +266,12 @@ export interface DoorInput {
   external: string
 }
 
-/** Tables most writes leave alone; their part of the statement is left out then, which saves a tenth of its time. */
-export interface DoorParts {
-  external: boolean
-  remembered: boolean
-  /** Some change means more than itself. */
+/**
+ * Tables most writes leave alone; their part of the statement is left out then, which saves a tenth of its time. Some
+ * changes mean more than themselves; some rows were weighed, and who changes the rules waits until they are written.
+ */
+export interface DoorParts extends Record<'external' | 'remembered', boolean> {
   meanings: boolean
-  /** The rows follow from claims of several sources. */
   weighed: boolean
 }
 
@@ -379,7 +375,6 @@ const REMEMBER = `, remembered as (
     where $13::text is not null and exists (select from written)
   )`
 
-/** The lock makes who changes the rules wait until what was weighed by them is written. */
 const SAME_RULES = ` and coalesce((select h.revision from survivorship_head h where h.org_id = $1::bigint for share), 0) = $19::integer`
 
 /** Names every parameter once, so that each has a type whichever parts are in; the condition is dropped when planned. */

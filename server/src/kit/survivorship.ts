@@ -260,7 +260,9 @@ function bySize(a: unknown, b: unknown, sign: 1 | -1): number {
   const [left, right] = [a ?? null, b ?? null]
   if (left === null || right === null) return Number(left === null) - Number(right === null)
   const [x, y] = [Number(left), Number(right)]
-  if (Number.isFinite(x) && Number.isFinite(y)) return sign * (x - y)
+  const numbers = Number(Number.isFinite(x)) - Number(Number.isFinite(y))
+  if (numbers !== 0) return -numbers
+  if (Number.isFinite(x)) return sign * (x - y)
   const [s, t] = [textOf(left), textOf(right)]
   return s === t ? 0 : sign * (s < t ? -1 : 1)
 }

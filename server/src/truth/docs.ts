@@ -61,7 +61,7 @@ export function route(
       ...(body ? { body } : {}),
       ...(query.length > 0 ? { querystring } : {}),
     },
-  } as RouteDocs
+  }
 }
 
 export const idOf = (prefix: string, what: string): Parameter => ({
@@ -267,7 +267,6 @@ export const previewRules = route(
   'Weighs every contested value by the rules as they are and as they would be, and counts what differs. Changes nothing. Give rule (with rule_id for one that exists, null to delete it), or source with source_id.',
   { 200: previewSchema },
   {
-    parameters: [IDEMPOTENCY],
     problems: [...BODY_PROBLEMS, 404],
     body: {
       title: 'SurvivorshipPreviewRequest',

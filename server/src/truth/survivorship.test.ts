@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { newOrganization, owner } from '../../test/grid.ts'
+import { grid, newOrganization, owner } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
+import { bareStore } from '../organizations/service.ts'
+import { stepChange } from './change.ts'
 import { carryThrough, all, endsOf, twins } from './truth-fixture.ts'
 import type { Row } from './truth-fixture.ts'
 
@@ -257,89 +259,85 @@ describe('a rule', () => {
   })
 })
 
-describe('a source', () => {
-  const rows = (ends: string): Row[] => [{ number: 'A', ends }]
-  const MINE = '2030-01-31'
-  const THEIRS = '2031-01-31'
+describe('a change of rules', () => {
+  const RULE = { type: 'lease', attribute: 'expiration_date', strategy: 'max' }
+  const mine = managed.slice(0, 60)
+  const theirs = accounted.slice(0, 60)
 
-  it.each([
-    [{ rank: 60 }, MINE],
-    [{ rank: 35 }, THEIRS],
-    [{ min_confidence_pct: 100, trust_pct: 50 }, MINE],
-  ])('with %j of the better one: %s wins, as previewed', async (source, ends) => {
-    const { client, accounting, account } = await twins(rows(MINE))
-    await account(rows(THEIRS), '2025-02-01')
-    const source_id = `src_${accounting}`
-    const { body: preview } = await client.post('/grid/v2/survivorship/preview', {
-      source_id,
-      source,
-    })
-    expect(preview.objects).toBe(ends === MINE ? 1 : 0)
-    const patch = { ...source, preview_hash: preview.hash }
-    const answer = await client.patch(`/grid/v2/sources/${source_id}`, patch)
-    expect(answer).toMatchObject({ status: 200, body: { ...source, version: 2 } })
-    await carryThrough(client)
-    expect(await endsOf(client)).toEqual({ A: ends })
-  })
+  const changeOf = async (client: TestClient, id: string): Promise<object> =>
+    (await client.get(`/grid/v2/survivorship/changes/${id}`)).body
 
-  it('that is the system of record for a type wins whatever the ranks, and keeps its rank through loads', async () => {
-    const { client, management, account, manage } = await twins(rows(MINE), { management: 90 })
-    await account(rows(THEIRS), '2025-02-01')
-    const path = `/grid/v2/sources/src_${management}`
-    await client.patch(path, { rank: 80, system_of_record: ['lease'] })
-    await carryThrough(client)
-    expect(await endsOf(client)).toEqual({ A: MINE })
-    await manage(rows('2032-01-31'), '2025-03-01')
-    expect((await client.get(path)).body).toMatchObject({ rank: 80, system_of_record: ['lease'] })
-    expect(await endsOf(client)).toEqual({ A: '2032-01-31' })
-    const { body } = await client.get('/grid/v2/conflicts')
-    expect(body.data[0]).toMatchObject({ type: 'lease', rule: 'system_of_record' })
-  })
-
-  it('that is not heard of for 90 days loses its rank, until it is heard of again', async () => {
-    const { client, accounting, account } = await twins(rows(MINE))
-    await account(rows(THEIRS), '2025-02-01')
+  it('whose worker is killed in the middle goes on, and rewrites each row once', async () => {
+    const { client, account } = await twins(mine)
+    await account(theirs, '2025-02-01')
+    const { db } = await grid()
+    const { body: preview } = await client.post('/grid/v2/survivorship/preview', { rule: RULE })
+    const { body: rule } = await client.post('/grid/v2/survivorship', RULE)
+    const before = await versions(client)
     const direct = await owner()
-    await direct.query(
-      `update source set seen_at = now() - interval '91 days' where org_id = $1 and id = $2`,
-      [client.org_id, accounting],
+    await direct.query('begin')
+    await direct.query('select from lease where org_id = $1 order by id desc limit 1 for update', [
+      client.org_id,
+    ])
+    const { rows: me } = await direct.query<{ pid: number }>('select pg_backend_pid() as pid')
+    const step = until(async () => await stepChange(bareStore(db), client.org_id)).catch(
+      (error: Error) => error.message,
     )
+    const killer = await owner()
+    await until(async () => {
+      const { rowCount } = await killer.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where $1 = any(pg_blocking_pids(pid))',
+        [me[0]?.pid],
+      )
+      return rowCount === 1
+    })
+    expect(await step).toMatch(/terminat/)
+    await direct.query('rollback')
     await direct.end()
+    await killer.end()
+    expect(await changeOf(client, rule.change_id)).toMatchObject({ checked_objects: 0 })
+    expect(await versions(client)).toEqual(before)
     await carryThrough(client)
-    expect(await endsOf(client)).toEqual({ A: MINE })
-    const path = `/grid/v2/sources/src_${accounting}`
-    expect((await client.get(path)).body).toMatchObject({ stale: true, freshness_days: 90 })
-    const { body } = await client.get('/grid/v2/conflicts')
-    expect(body.data[0]).toMatchObject({ rule: 'freshness' })
-    await account(rows(THEIRS), '2025-03-01')
-    await carryThrough(client)
-    expect(await endsOf(client)).toEqual({ A: THEIRS })
-    expect((await client.get(path)).body).toMatchObject({ stale: false })
+    expect(await changeOf(client, rule.change_id)).toMatchObject({
+      state: 'completed',
+      checked_objects: 60,
+      changed_objects: preview.objects,
+    })
+    expect(await faults(client)).toEqual([])
   })
 
-  it('that every organization has can be weighed too, and only there', async () => {
-    const client = await newOrganization()
-    const { body } = await client.get('/grid/v2/sources')
-    expect(body.data.map(({ kind }: { kind: string }) => kind)).toEqual([
-      'api',
-      'user',
-      'document_extraction',
-      'assistant',
-      'computed',
-      'demo',
+  it('that comes in the middle of a load is heeded by both', async () => {
+    const { client, account } = await twins(mine)
+    const load = account(theirs, '2025-02-01')
+    const made = await client.post('/grid/v2/survivorship', RULE)
+    expect(made.status).toBe(201)
+    await load
+    await carryThrough(client)
+    const ends = mine.map(({ number, ends: end }, i) => [
+      number,
+      [end, theirs[i]?.ends ?? ''].toSorted()[1],
     ])
-    const patch = { rank: 5 }
-    expect(await client.patch('/grid/v2/sources/src_3', patch)).toMatchObject({
-      status: 200,
-      body: { rank: 5, kind: 'document_extraction', min_confidence_pct: 80 },
+    expect(await endsOf(client)).toEqual(Object.fromEntries(ends))
+    expect(await faults(client)).toEqual([])
+  })
+
+  it('is worked on by one at a time, however many try', async () => {
+    const { client, account } = await twins(mine)
+    await account(theirs, '2025-02-01')
+    const { db } = await grid()
+    const { body: preview } = await client.post('/grid/v2/survivorship/preview', { rule: RULE })
+    const { body: rule } = await client.post('/grid/v2/survivorship', RULE)
+    await Promise.all([1, 2, 3].map(async () => await stepChange(bareStore(db), client.org_id)))
+    await carryThrough(client)
+    expect(await changeOf(client, rule.change_id)).toMatchObject({
+      changed_objects: preview.objects,
     })
-    const other = await newOrganization()
-    expect((await other.get('/grid/v2/sources/src_3')).body).toMatchObject({ rank: 70 })
-    expect((await other.get('/grid/v2/sources/src_999999999')).status).toBe(404)
-    const none = await client.patch('/grid/v2/sources/src_3', { system_of_record: ['rooms'] })
-    expect(none).toMatchObject({
-      status: 422,
-      body: { errors: [{ field: 'system_of_record[0]', code: 'unknown_value' }] },
-    })
+    const { body } = await client.get('/grid/v2/survivorship/changes')
+    expect(body.data).toHaveLength(1)
   })
 })
+
+/** Tries until it works out; what others do in between takes moments. */
+async function until(attempt: () => Promise<boolean>): Promise<void> {
+  while (!(await attempt())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
