@@ -119,6 +119,13 @@ begin
     execute format('create policy %I on %I to grid_system using (true)', name || '_system', name);
     execute format('grant select on %I to grid_system', name);
   end loop;
+  -- Keys of some properties weigh by the same rules, and hold them while they write.
+  foreach name in array array['survivorship_rule', 'survivorship_head', 'survivorship_change'] loop
+    execute format('create policy %I on %I for select to grid_restricted using (org_id = app.org())', name || '_seen', name);
+    execute format('grant select on %I to grid_restricted', name);
+  end loop;
+  create policy survivorship_head_held on survivorship_head for update to grid_restricted using (org_id = app.org()) with check (false);
+  grant update on survivorship_head to grid_restricted;
   -- Objects that another source than the API speaks of are weighed at every write.
   foreach name in array array['organization', 'party', 'contact', 'property', 'building', 'floor', 'space', 'lease', 'document',
     'work_order'] loop

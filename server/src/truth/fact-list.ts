@@ -44,6 +44,8 @@ export async function factsWith(
     const views = await withStatus(store, org_id, rows)
     for (const [i, view] of views.entries()) {
       position = rows[i]?.position ?? position
+      // An object of a property that the key is not for.
+      if (view === null) continue
       if (query.status !== undefined && view['status'] !== query.status) continue
       data.push(view)
       const more = i < rows.length - 1 || batch.length > limit
@@ -75,7 +77,12 @@ function digits(field: string, prefix: string, text: string): number {
   throw invalid([{ field, code: 'invalid_id', message }])
 }
 
-async function withStatus(store: Store, org_id: number, rows: readonly Found[]): Promise<Row[]> {
+/** Each fact with what became of it; null for one of an object that the caller may not see. */
+async function withStatus(
+  store: Store,
+  org_id: number,
+  rows: readonly Found[],
+): Promise<(Row | null)[]> {
   const ids = [...new Set(rows.map(({ object_id }) => object_id))]
   const [known, types, sources] = await Promise.all([
     assertionsOf(store.db, org_id, ids),
@@ -99,8 +106,10 @@ async function withStatus(store: Store, org_id: number, rows: readonly Found[]):
           one.source_id === claim.source_id &&
           one.valid_from === claim.valid_from,
       )
+    const statusOf = judges.get(object_id)
+    if (!statusOf) return null
     const { object_id: id, field: name, ...rest } = view
-    const status = (own && judges.get(object_id)?.(own, field)) ?? 'superseded'
+    const status = own ? statusOf(own, field) : 'superseded'
     return { object_id: id, field: name, status, ...rest }
   })
 }
