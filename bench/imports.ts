@@ -56,7 +56,8 @@ export async function runJob(
   return job
 }
 
-async function measure(
+/** Loads a file and tells how fast it was. @param perRow facts that a row without changes confirms. */
+export async function measure(
   server: Server,
   name: string,
   adapter: string,
@@ -155,7 +156,7 @@ export async function writeCsv(folder: string, rows: number): Promise<string> {
 /** Values that each row of the CSV states. */
 export const FACTS_PER_ROW = 21
 
-const ADAPTER = `
+export const ADAPTER = `
 adapter: bench-buildings
 source: { name: Bench, kind: csv }
 mode: full_snapshot

@@ -7,11 +7,14 @@ import { database, findPgbench } from './clients.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
 import { benchRequests } from './requests.ts'
+import { benchSecond } from './second.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
 
 const { values } = parseArgs({
   options: {
     rows: { type: 'string', default: '1000000' },
+    // Of the file that a second source sends.
+    'second-rows': { type: 'string', default: '20000' },
     only: { type: 'string' },
   },
 })
@@ -67,6 +70,8 @@ async function main(): Promise<void> {
         imports.reduce((sum, { facts }) => sum + facts, 0),
       )
     }
+    if (wanted('second'))
+      results['second'] = await benchSecond(server, Number(values['second-rows']))
     await server.stop()
   } finally {
     await removeDataDir(data_dir)

@@ -29,6 +29,7 @@ import { sdisRoutes } from './sdis/routes.ts'
 import { schemaRoutes } from './schema/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
+import { truthRoutes } from './truth/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { workOrderRollup } from './work-orders/rollups.ts'
@@ -47,6 +48,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   gridRoutes,
   queryRoutes,
   schemaRoutes,
+  truthRoutes,
   changeRoutes,
   eventRoutes,
   adapterRoutes,

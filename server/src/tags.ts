@@ -36,6 +36,11 @@ export const tags: readonly Tag[] = [
     description:
       'Fields of your own: asked for in a sentence, previewed, approved, deployed, taken back.',
   },
+  {
+    name: 'truth',
+    description:
+      'Where sources disagree: how they rank, the rules that choose, pins, conflicts, and facts stated by hand.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

@@ -35,7 +35,14 @@ export async function finished(client: TestClient, id: string): Promise<Answer['
     if (!OPEN.has(body.state)) return body
     const problems: string[] = []
     const stopping = new AbortController().signal
-    await workOnJob(db, inject('files'), (message) => problems.push(message), stopping, STANDARD_LIMITS, pulling)
+    await workOnJob(
+      db,
+      inject('files'),
+      (message) => problems.push(message),
+      stopping,
+      STANDARD_LIMITS,
+      pulling,
+    )
     if (problems.length > 0) throw new Error(problems.join('; '))
   }
 }

@@ -8,6 +8,7 @@ import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import { schemaEvents } from '../schema/events.ts'
 import { adapterEvents, jobEvents } from '../sdis/events.ts'
+import { truthEvents } from '../truth/events.ts'
 import { entrySchema } from './docs.ts'
 
 /** Actions that are no events: what happened, and what `details` says of it. */
@@ -19,6 +20,10 @@ interface Audited {
 }
 
 const ADDRESS = { address: { type: 'string', description: 'Where the request came from.' } }
+/** Stands for whatever type the object has. */
+const ANY = 'object'
+
+const REASON = { type: 'string', description: 'Why.' }
 const REQUEST = {
   ...ADDRESS,
   method: { type: 'string', description: 'Method of the request.' },
@@ -70,6 +75,60 @@ const OTHERS: readonly Audited[] = [
     description:
       'A request was refused because its key is revoked, has expired or may not come from there.',
     details: REQUEST,
+  },
+  ...(
+    [
+      ['fact.asserted', 'Values were claimed by hand.'],
+      ['fact.ended', 'Values were said to hold no longer.'],
+      ['fact.retracted', 'Claims were taken back that should not have been made.'],
+    ] as const
+  ).map(([action, description]) => ({
+    action,
+    object_type: ANY,
+    description,
+    details: {
+      attributes: { type: 'array', items: { type: 'string' }, description: 'What it was about.' },
+      source_id: { type: 'string', description: 'Source in whose name it was claimed.' },
+      valid_from: { type: ['string', 'null'], description: 'From when it is true.' },
+      reason: REASON,
+    },
+  })),
+  ...(
+    [
+      ['value.pinned', 'A value was pinned against every source.'],
+      ['value.unpinned', 'A pin was taken back.'],
+    ] as const
+  ).map(([action, description]) => ({
+    action,
+    object_type: ANY,
+    description,
+    details: {
+      attribute: { type: 'string', description: 'What was pinned.' },
+      expires: { type: ['string', 'null'], description: 'Until when.' },
+      reason: REASON,
+    },
+  })),
+  {
+    action: 'erasure.requested',
+    object_type: 'erasure',
+    description: 'Somebody asked to erase what is known of objects.',
+    details: {
+      objects: { type: 'integer', description: 'How many.' },
+      attributes: { type: ['array', 'null'], description: 'What of them; null for all.' },
+      reason: REASON,
+    },
+  },
+  {
+    action: 'erasure.redacted',
+    object_type: 'erasure',
+    description: 'Values were taken out of sealed entries of this log.',
+    details: {
+      entries: {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'By position the SHA-256 of the canonical JSON of what is left of the entry.',
+      },
+    },
   },
   {
     action: 'schema_plan.proposed',
@@ -127,6 +186,7 @@ export function auditActions(): Row[] {
     ...jobEvents,
     ...adapterEvents,
     ...schemaEvents,
+    ...truthEvents,
     ...platformEvents,
   ]
   return [
@@ -181,7 +241,7 @@ function schemaOf(action: string, object_type: string, parts: Record<string, Jso
     properties: {
       ...properties,
       action: { const: action },
-      object_type: { const: object_type },
+      object_type: object_type === ANY ? { type: 'string' } : { const: object_type },
       ...parts,
     },
     required,

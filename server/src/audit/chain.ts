@@ -58,7 +58,14 @@ export function checkpointOf(
   return signed(key, { object, organization_id, position, hash: hash.toString('hex'), at })
 }
 
-/** The entry as it is read and exported: its canonical JSON with the hash behind it. */
-export function withHash(body: string, hash: string): string {
-  return `${body.slice(0, -1)},"hash":"${hash}"}`
+/** An entry as it is read and exported: its canonical JSON with the hash behind it, and who erased values of it. */
+export function withHash({ body, hash, erased_tx }: Stored): string {
+  const by = erased_tx === null ? '' : `,"erased_by":"aud_${BigInt(erased_tx) * 100_000n}"`
+  return `${body.slice(0, -1)}${by},"hash":"${hash}"}`
+}
+
+interface Stored {
+  body: string
+  hash: string
+  erased_tx: string | null
 }

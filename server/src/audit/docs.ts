@@ -94,6 +94,10 @@ export const entrySchema: JsonSchema = {
       description: 'What else it was about.',
       examples: [{ format: 'ndjson' }],
     },
+    erased_by: text(
+      'Entry that tells of the erasure of values of this one; there only when some were.',
+      'aud_1300000',
+    ),
     hash: text('SHA-256 of the hash before and the canonical JSON of the other fields.', HASH),
   },
   required: ['id', 'object', 'organization_id', 'position', 'at', 'action', 'object_type'].concat([
@@ -137,6 +141,12 @@ const verificationSchema: JsonSchema = {
     object: { type: 'string', const: 'audit_verification', description: 'Always so.' },
     ok: { type: 'boolean', description: 'Nothing was found to be wrong.', examples: [true] },
     entries: { type: 'integer', description: 'Entries verified.', examples: [4711] },
+    erased: {
+      type: 'integer',
+      description:
+        'Of them those of which values were erased; each is named by an entry that tells of the erasure.',
+      examples: [0],
+    },
     first_position: position('First entry verified.'),
     last_position: position('Last entry verified.'),
     checkpoints: { type: 'integer', description: 'Signatures verified.', examples: [4] },

@@ -71,7 +71,7 @@ export async function* exportLines(
       const last = rows.at(-1)
       if (!last) break
       from = Number(last.position) + 1
-      const texts = rows.map(({ body, hash }) => withHash(body, hash))
+      const texts = rows.map(withHash)
       yield format === 'csv' ? texts.map(csvLine).join('') : `${texts.join('\n')}\n`
     }
     yield* checkpointLines(db, org_id, format, first_position, last_position)
@@ -115,6 +115,7 @@ const COLUMNS = [
   'before',
   'after',
   'details',
+  'erased_by',
   'hash',
 ] as const
 

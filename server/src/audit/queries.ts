@@ -7,6 +7,8 @@ export interface SealedRow {
   /** In hexadecimal digits. */
   hash: string
   body: string
+  /** The entry that says that values of this one were erased, as the number of its transaction; null for most. */
+  erased_tx: string | null
 }
 
 export interface AuditFilter {
@@ -22,7 +24,7 @@ export interface AuditFilter {
   limit: number
 }
 
-const COLUMNS = `s.position, encode(s.hash, 'hex') as hash, s.body`
+const COLUMNS = `s.position, encode(s.hash, 'hex') as hash, s.body, s.erased_tx`
 
 /** Newest first. What happened from a time on was sealed from then on, so older partitions are not looked at. */
 export async function listEntries(
@@ -196,12 +198,19 @@ const TAIL_SQL = `('_' || s.object_id || '","object_type":"' || a.object_type ||
 const ENDS_SQL = `substring(convert_to(s.body, 'UTF8') from octet_length(s.body) - octet_length(${TAIL_SQL}) + 1)
   = convert_to(${TAIL_SQL}, 'UTF8')`
 
+/** Hash of what an erasure left of an entry, and what the entry that tells of the erasure says that it is. */
+const REST_SQL = `encode(sha256(convert_to(s.body, 'UTF8')), 'hex')`
+const NAMED_SQL = `(select e.details -> 'entries' ->> s.position::text from audit_entry e
+  where e.org_id = $1 and e.tx_id = s.erased_tx and e.action = 'erasure.redacted' limit 1)`
+
 /** What a batch of the chain came to. */
 export interface Judged {
   entries: number
   /** Position and hash of the last entry of the batch. */
   position: number | null
   hash: string | null
+  /** Of them those whose values were erased, as a later entry says. */
+  erased: number
   fault_position: number | null
   fault: 'missing' | 'moved' | 'changed' | 'entry_missing' | 'entry_changed' | null
 }
@@ -209,7 +218,8 @@ export interface Judged {
 /**
  * Recomputes the hashes of a batch of the chain, compares the columns that entries are found by with what was hashed,
  * and looks whether the row each was made from is still the same. Keys of canonical JSON stand in order, so the text
- * before and behind the values is known; parsing it would take several times as long.
+ * before and behind the values is known; parsing it would take several times as long. What was erased of an entry is proved by
+ * the entry that names it with the hash of the rest.
  * @param previous hash of the entry before the first, in hexadecimal digits.
  */
 export async function judgeChain(
@@ -222,8 +232,9 @@ export async function judgeChain(
   const [row] = await db.query<Record<keyof Judged, string | null>>(
     org_id,
     `with judged as materialized (
-       select s.position, s.hash, coalesce(lag(s.position) over w, $2 - 1) as before, case
+       select s.position, s.hash, s.erased_tx, coalesce(lag(s.position) over w, $2 - 1) as before, case
          when s.position <> coalesce(lag(s.position) over w, $2 - 1) + 1 then 'missing'
+         when s.erased_tx is not null then case when ${NAMED_SQL} is distinct from ${REST_SQL} then 'changed' end
          when s.hash <> sha256(coalesce(lag(s.hash) over w, decode($4, 'hex')) || convert_to(s.body, 'UTF8')) then
            case when substring(s.body from '"position":([0-9]+),"request_id":[^:]*}$') <> s.position::text then 'moved' else 'changed' end
          when a.n is null then 'entry_missing'
@@ -239,13 +250,14 @@ export async function judgeChain(
      ), last as (
        select j.position, j.hash from judged j order by j.position desc limit 1
      )
-     select (select count(*) from judged) as entries, (select position from last) as position,
+     select (select count(*) from judged) as entries, (select count(erased_tx) from judged) as erased, (select position from last) as position,
        (select encode(hash, 'hex') from last) as hash, (select position from bad) as fault_position, (select fault from bad) as fault`,
     [org_id, from, to, previous],
   )
   const number = (text: string | null | undefined): number | null => (text ? Number(text) : null)
   return {
     entries: Number(row?.entries),
+    erased: Number(row?.erased),
     position: number(row?.position),
     hash: row?.hash ?? null,
     fault_position: number(row?.fault_position),

@@ -80,7 +80,7 @@ function readRoutes(app: FastifyInstance): void {
     const page = paging(app.store, org_id, ['audit-logs', JSON.stringify(bound)], cursor)
     const filter = { ...filterOf(bound), before: page.after, limit: limit + 1 }
     const rows = await listEntries(app.db, org_id, filter)
-    const views = rows.map(({ body, hash }) => JSON.parse(withHash(body, hash)))
+    const views = rows.map((row) => JSON.parse(withHash(row)))
     return sendPage(
       reply,
       page.of(views, limit, (_, i) => String(rows[i]?.position)),
@@ -92,7 +92,7 @@ function readRoutes(app: FastifyInstance): void {
     const tx_id = Math.floor(id / ENTRIES_MAX)
     const row = await findEntry(app.db, request.caller.org_id, tx_id, id % ENTRIES_MAX)
     if (!row) throw notFound(`Audit entry ${request.params.id}`)
-    return reply.type(JSON_TYPE).send(withHash(row.body, row.hash))
+    return reply.type(JSON_TYPE).send(withHash(row))
   })
 
   app.get<{ Querystring: { limit: number; cursor?: string } }>(

@@ -1,4 +1,5 @@
 /** Verifying an export without a database: whoever has the file and the public key needs nothing else. */
+import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { canonical } from './canonical.ts'
@@ -28,6 +29,8 @@ export interface FileVerification {
   ok: boolean
   organization_id: string | null
   entries: number
+  /** Entries of which values were erased, each named by a later one. */
+  erased: number
   checkpoints: number
   first_position: number | null
   last_position: number | null
@@ -53,6 +56,7 @@ export async function verifyFile(
     ok: false,
     organization_id: head?.organization_id ?? null,
     entries: 0,
+    erased: 0,
     checkpoints: checkpoints.size,
     first_position: head?.first_position ?? null,
     last_position: head?.last_position ?? null,
@@ -68,6 +72,7 @@ export async function verifyFile(
   }
   result.entries = chain.entries
   result.fault ??= chain.end()
+  result.erased = chain.erased
   return { ...result, ok: result.fault === null }
 }
 
@@ -124,9 +129,17 @@ function statementFault(
   return null
 }
 
+/** What an entry that tells of an erasure says: hashes of what was left, by position. */
+interface Redacted {
+  entries?: Record<string, string>
+}
+
 /** Follows the entries from hash to hash. */
 class Chain {
   entries = 0
+  erased = 0
+  /** Entries of which values were erased: what is left of each hashes to this, which a later entry must name. */
+  private readonly unproved = new Map<number, { line: number; rest: string }>()
   private position: number
   private hash: Buffer
   private line = 1
@@ -148,7 +161,7 @@ class Chain {
     this.line = line
     const entry = parse(text)
     if (!entry) return faultOf(line, this.position + 1, 'unreadable', 'The line is no JSON object.')
-    const { hash, ...rest } = entry
+    const { hash, erased_by, ...rest } = entry
     const position = Number(rest['position'])
     if (this.gap) return this.lookFor(position)
     const expected = this.position + 1
@@ -158,6 +171,7 @@ class Chain {
       this.gap = { line, expected }
       return null
     }
+    if (erased_by !== undefined) return this.takeErased(line, String(hash), canonical(rest))
     const computed = entryHash(this.hash, canonical(rest))
     if (computed.toString('hex') !== hash)
       return faultOf(
@@ -169,7 +183,37 @@ class Chain {
     this.entries++
     this.position = position
     this.hash = computed
+    if (rest['action'] === 'erasure.redacted') this.prove(rest['details'] as Redacted | null)
     return this.checkMark(line)
+  }
+
+  /** Its hash is that of the whole; the chain goes on from it. */
+  private takeErased(line: number, hash: string, rest: string): FileFault | null {
+    this.entries++
+    this.position++
+    this.hash = Buffer.from(hash, 'hex')
+    this.unproved.set(this.position, {
+      line,
+      rest: createHash('sha256').update(rest).digest('hex'),
+    })
+    return this.checkMark(line)
+  }
+
+  private prove(details: Redacted | null): void {
+    for (const [position, rest] of Object.entries(details?.entries ?? {})) {
+      const number = Number(position)
+      if (this.unproved.get(number)?.rest !== rest) continue
+      this.unproved.delete(number)
+      this.erased++
+    }
+  }
+
+  private unprovedFault(): FileFault | null {
+    const [first] = this.unproved
+    if (!first) return null
+    const [position, { line }] = first
+    const message = `Entry ${position} lacks values, and no entry of the file says that they were erased. A longer export may.`
+    return faultOf(line, position, 'changed', message)
   }
 
   /** What the whole came to, once every line was taken. */
@@ -185,7 +229,8 @@ class Chain {
         'truncated',
         `The file ends with entry ${position}; its head says that it goes on to ${last}.`,
       )
-    return this.hash.toString('hex') === last_hash ? null : this.rewritten(line)
+    if (this.hash.toString('hex') !== last_hash) return this.rewritten(line)
+    return this.unprovedFault()
   }
 
   private lookFor(position: number): FileFault | null {

@@ -42,6 +42,8 @@ export interface Verification {
   ok: boolean
   /** Entries whose hash was computed. */
   entries: number
+  /** Of them those of which values were erased, each as a later entry says. */
+  erased: number
   first_position: number | null
   last_position: number | null
   /** Signatures that were verified. */
@@ -71,6 +73,7 @@ export async function verifyChain(
   const result: Verification = {
     ok: true,
     entries: 0,
+    erased: 0,
     first_position: null,
     last_position: null,
     checkpoints: 0,
@@ -110,6 +113,7 @@ async function walk(
     const judged = await judgeChain(db, org_id, position, to, hash)
     if (judged.entries > 0) result.first_position ??= start
     result.entries += judged.entries
+    result.erased += judged.erased
     result.last_position = judged.position ?? result.last_position
     const fault = faultOf(judged, position, to)
     if (fault) return await orTruncated(db, org_id, fault, end)

@@ -58,6 +58,11 @@ export const ORG_TABLES = [
   'schema_plan',
   'schema_version',
   'ext_index',
+  'survivorship_rule',
+  'survivorship_head',
+  'survivorship_change',
+  'refold',
+  'erasure',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -153,5 +158,14 @@ export const DEFINER_FUNCTIONS: Readonly<
   },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
   schema_work: { owner: 'system', why: 'finds what deploys of any organization left to do' },
+  truth_due: {
+    owner: 'system',
+    why: 'finds the organizations whose claims are to be weighed again or erased',
+  },
+  erase_object: {
+    owner: 'system',
+    why: 'takes out of claims, events and the audit log what nobody else may change',
+  },
+  redact_audit: { owner: 'system', why: 'the same of sealed entries' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -128,12 +128,10 @@ class Seeder {
     )
     const files = await this.placeFiles(drafts)
     const objects = drafts.map((draft) => this.object(draft, files.get(draft.key)?.fields))
-    const { rent_gaps, conflicts } = this.portfolio.planted
+    const { rent_gaps } = this.portfolio.planted
     const gaps = new Set(rent_gaps.map((key) => this.digits(key)))
-    const disputed = new Set(conflicts.map((conflict) => this.digits(conflict.lease)))
     await createMany(this.store, resource, this.request, objects, {
       tolerates: ({ code }, { id }) => code === 'gap' && gaps.has(id as number),
-      contested: ({ id }) => disputed.has(id as number),
     })
     await Promise.all([...files.values()].map(({ key }) => this.storage.spool.drop(key)))
     this.written[name] = (this.written[name] ?? 0) + drafts.length

@@ -9,6 +9,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { componentName, rowSchema } from '../kit/schemas.ts'
 import { resources } from '../resources.ts'
 import { matchesType } from './feed.ts'
+import { truthEvents } from '../truth/events.ts'
 import { SCHEMA_VERSION } from './payload.ts'
 import { platformEvents } from './platform.ts'
 import { eventSchema, objectLinkSchema } from './schemas.ts'
@@ -25,6 +26,7 @@ export const catalogue: readonly EventType[] = [
   ...jobEvents,
   ...adapterEvents,
   ...schemaEvents,
+  ...truthEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

@@ -26,6 +26,10 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   saved_query: { prefix: 'qry', path: 'grid/v2/queries' },
   schema_field: { prefix: 'fld', path: 'schema-fields' },
   schema_plan: { prefix: 'pln', path: 'schema-extensions' },
+  source: { prefix: 'src', path: 'grid/v2/sources' },
+  survivorship_rule: { prefix: 'sur', path: 'grid/v2/survivorship' },
+  survivorship_change: { prefix: 'rch', path: 'grid/v2/survivorship/changes' },
+  erasure: { prefix: 'ers', path: 'grid/v2/erasures' },
   app: { prefix: 'app', path: 'developer/apps' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
 }

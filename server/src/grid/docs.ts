@@ -3,6 +3,7 @@ import type { JsonSchema } from '../kit/field.ts'
 import type { Parameter } from '../kit/parameters.ts'
 import { listSchema, PAGE_PARAMETERS } from '../kit/schemas.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
+import { claimProperties, claimSchema as claim, conflictProperties } from '../truth/index.ts'
 
 const id: Parameter = {
   name: 'id',
@@ -34,45 +35,10 @@ const field: Parameter = {
   schema: { type: 'string', examples: ['expiration_date'] },
 }
 
-/** A claim as every fact endpoint shows it. */
-export const claimProperties: Record<string, JsonSchema> = {
-  value: { description: 'The value; null means empty from then on.', examples: ['2030-12-31'] },
-  valid_from: { type: 'string', format: 'date-time', description: 'From when it is true.' },
-  valid_to: {
-    type: ['string', 'null'],
-    format: 'date-time',
-    description: 'Until when, if the source said so.',
-  },
-  recorded_at: { type: 'string', format: 'date-time', description: 'When it was written here.' },
-  confidence_pct: {
-    type: 'number',
-    description: 'How sure the source is, in percent.',
-    examples: [100],
-  },
-  source: {
-    type: 'object',
-    additionalProperties: true,
-    description: 'Who says so: id, kind, name, job and row of the file.',
-  },
-  actor: {
-    type: 'object',
-    additionalProperties: true,
-    description: 'Who wrote it: type, id and name of the key or job.',
-  },
-  transaction: { type: 'string', description: 'Transaction that wrote it.', examples: ['tx_12'] },
-}
-
 const fieldName: JsonSchema = {
   type: 'string',
   description: 'The field.',
   examples: ['expiration_date'],
-}
-
-const claim: JsonSchema = {
-  title: 'Claim',
-  type: 'object',
-  description: 'What a source says: a value and from when it is true.',
-  properties: claimProperties,
 }
 
 function view(
@@ -196,16 +162,7 @@ export const listConflicts: RouteDocs = route(
   'listObjectConflicts',
   'List the conflicts of an object',
   'Fields on which sources differ now: the winner, the others, and the rule that decided.',
-  view('Conflict', 'A field on which sources differ.', {
-    field: fieldName,
-    winner: claim,
-    others: { type: 'array', items: claim, description: 'Claims that lost.' },
-    rule: {
-      type: 'string',
-      enum: ['source_rank', 'most_recent', 'latest_write'],
-      description: 'What decided.',
-    },
-  }),
+  view('Conflict', 'A field on which sources differ.', conflictProperties(claim)),
   [id, field, ...times, ...PAGE_PARAMETERS],
 )
 

@@ -1,33 +1,22 @@
 /** One object in every view: its facts, their history, who won and who lost. */
 import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from '../kit/history.ts'
-import type { Known, Source } from '../kit/history.ts'
-import { invalid, notFound } from '../kit/errors.ts'
-import { idDigits, publicId } from '../kit/ids.ts'
-import type { Registry, Times } from '../kit/query.ts'
+import type { Known, Sources } from '../kit/history.ts'
+import { notFound } from '../kit/errors.ts'
+import { publicId } from '../kit/ids.ts'
+import type { Times } from '../kit/query.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { sameValue } from '../kit/row.ts'
 import { claimView } from '../kit/shape.ts'
 import { find } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
-import { fold, liveClaims } from '../kit/timeline.ts'
+import { fold } from '../kit/timeline.ts'
+import { objectOf } from '../truth/index.ts'
 
 export interface Found {
   resource: Resource
   id: number
   known: Known[]
-  sources: ReadonlyMap<number, Source>
-}
-
-/** The type an id belongs to, by its prefix. @throws 422 for what is no id of a resource. */
-export function resourceOf(registry: Registry, text: string): { resource: Resource; id: number } {
-  for (const resource of registry.values()) {
-    const id = idDigits(resource.prefix, text)
-    if (id !== null) return { resource, id }
-  }
-  const allowed = [...registry.values()].map((resource) => `${resource.prefix}_…`)
-  throw invalid([
-    { field: 'id', code: 'invalid_id', message: `'${text}' is not the id of an object`, allowed },
-  ])
+  sources: Sources
 }
 
 /** The claims on an object, deleted ones included: history outlives the object. @throws 404 */
@@ -37,7 +26,7 @@ export async function findClaims(
   text: string,
   times: Times,
 ): Promise<Found> {
-  const { resource, id } = resourceOf(store.registry, text)
+  const { resource, id } = objectOf(store.registry, text)
   await settle(store.db, org_id, times.known_at)
   // What the caller may not see is refused before its claims are read in their owner's context.
   const stored = await find(store, org_id, resource, id)
@@ -53,85 +42,15 @@ export async function findClaims(
   return { resource, id, known: list, sources }
 }
 
-/** Every claim ever made, oldest first, each with what became of it. */
-export function factViews({ known, sources }: Found, times: Times, field: string | null): Row[] {
-  const at = times.as_of ?? Date.now()
-  const { values, winners } = fold(known, at, sources)
-  const live = liveClaims(known, at)
-  return known.flatMap((claim) =>
-    Object.keys(claim.attrs)
-      .filter((name) => field === null || name === field)
-      .map((name) => {
-        const status =
-          winners.get(name) === claim ? 'current' : statusOf(claim, name, known, live, values)
-        return { field: name, status, ...claimView(claim, name, sources) }
-      }),
-  )
-}
-
-function statusOf(
-  claim: Known,
-  name: string,
-  known: readonly Known[],
-  live: ReadonlyMap<string, readonly unknown[]>,
-  values: Row,
-): string {
-  const retracted = known.some(
-    (other) =>
-      other.source_id === claim.source_id &&
-      other.valid_from === claim.valid_from &&
-      other.tx_id > claim.tx_id &&
-      other.retracts?.includes(name),
-  )
-  if (retracted) return 'retracted'
-  if (!live.get(name)?.includes(claim)) return 'superseded'
-  return sameValue(claim.attrs[name] ?? null, values[name] ?? null) ? 'current' : 'conflicting'
-}
-
-/** Fields on which live claims of several sources differ: the winner, the losers and why. */
-export function conflictViews({ known, sources }: Found, times: Times): Row[] {
-  const at = times.as_of ?? Date.now()
-  const { winners } = fold(known, at, sources)
-  return [...liveClaims(known, at)].flatMap(([field, claims]) => {
-    const winner = winners.get(field) as Known | undefined
-    const losers = claims.filter(
-      (claim) =>
-        claim !== winner && !sameValue(claim.attrs[field] ?? null, winner?.attrs[field] ?? null),
-    )
-    if (!winner || losers.length === 0) return []
-    return [
-      {
-        field,
-        winner: claimView(winner, field, sources),
-        others: losers.map((claim) => claimView(claim, field, sources)),
-        rule: ruleOf(winner, losers, sources),
-      },
-    ]
-  })
-}
-
-function ruleOf(
-  winner: Known,
-  losers: readonly Known[],
-  sources: ReadonlyMap<number, Source>,
-): string {
-  const rank = sources.get(winner.source_id)?.rank ?? 0
-  const outranked = losers.every((claim) => (sources.get(claim.source_id)?.rank ?? 0) > rank)
-  if (outranked) return 'source_rank'
-  return losers.every((claim) => claim.valid_from < winner.valid_from)
-    ? 'most_recent'
-    : 'latest_write'
-}
-
 /** How the object's values followed each other in valid time: per field, from when to when, and by whom. */
-export function timelineViews({ known, sources }: Found, field: string | null): Row[] {
+export function timelineViews({ resource, known, sources }: Found, field: string | null): Row[] {
   const ends = known.flatMap((claim) => (claim.valid_to === null ? [] : [claim.valid_to]))
   const moments = [...new Set([...known.map((claim) => claim.valid_from), ...ends])].sort(
     (a, b) => a - b,
   )
   const spans = new Map<string, (Row & { from: number; to: number | null; claim: Known })[]>()
   for (const at of moments) {
-    const { winners, present, deleted } = fold(known, at, sources)
+    const { winners, present, deleted } = fold(known, at, sources, resource.name)
     const names = new Set([...spans.keys(), ...winners.keys()])
     for (const name of names) {
       if (field !== null && name !== field) continue

@@ -16,15 +16,9 @@ import { names } from '../kit/etags.ts'
 import { closest } from '../kit/validate.ts'
 import { resources } from '../resources.ts'
 import * as docs from './docs.ts'
-import {
-  conflictViews,
-  factViews,
-  findClaims,
-  relationViews,
-  resourceOf,
-  timelineViews,
-} from './objects.ts'
+import { findClaims, relationViews, timelineViews } from './objects.ts'
 import type { Found } from './objects.ts'
+import { conflictViews, factViews, objectOf } from '../truth/index.ts'
 import { schemaDocument } from './schema.ts'
 
 /** Objects shown per field that refers to an object. */
@@ -55,12 +49,16 @@ export function gridRoutes(app: FastifyInstance): void {
 
 function objectRoutes(app: FastifyInstance): void {
   app.get<ObjectRequest>('/grid/v2/objects/:id', docs.getObject, async (request, reply) => {
-    const { resource, id } = resourceOf(app.store.registry, request.params.id)
+    const { resource, id } = objectOf(app.store.registry, request.params.id)
     return await sendObject(app.store, request.caller, resource, id, request.query, reply, 'grid')
   })
-  list(app, 'facts', docs.listFacts, ({ found, times, field }) => factViews(found, times, field))
+  list(app, 'facts', docs.listFacts, ({ found, times, field }) =>
+    factViews(found, times.as_of ?? Date.now(), field),
+  )
   list(app, 'timeline', docs.listTimeline, ({ found, field }) => timelineViews(found, field))
-  list(app, 'conflicts', docs.listConflicts, ({ found, times }) => conflictViews(found, times))
+  list(app, 'conflicts', docs.listConflicts, ({ found, times }) =>
+    conflictViews(found, times.as_of ?? Date.now()),
+  )
   list(
     app,
     'relations',
@@ -72,12 +70,12 @@ function objectRoutes(app: FastifyInstance): void {
     docs.getProvenance,
     async (request, reply) => {
       const { caller, params } = request
-      const { resource } = resourceOf(app.store.registry, params.id)
+      const { resource } = objectOf(app.store.registry, params.id)
       const times = parseGetQuery(resource, app.store.registry, request.query, caller.time_zone)
       const { id } = await findClaims(app.store, caller.org_id, params.id, times)
       const owner = ownerOf(resource, caller.org_id, id)
       const own = await ownResource(app.store, owner, resource)
-      const provenance = await provenanceOf(app.store, owner, [id], times, own)
+      const provenance = await provenanceOf(app.store, own, owner, [id], times)
       return reply
         .type(JSON_TYPE)
         .send(
@@ -103,7 +101,7 @@ function list(
 ): void {
   app.get<ObjectRequest>(`/grid/v2/objects/:id/${name}`, documentation, async (request, reply) => {
     const { caller, params } = request
-    const { resource: declared } = resourceOf(app.store.registry, params.id)
+    const { resource: declared } = objectOf(app.store.registry, params.id)
     const resource = await ownResource(app.store, caller.org_id, declared)
     const { field: asked = null, limit, cursor, ...rest } = request.query
     const field = asked === null ? null : fieldKey(resource, asked)

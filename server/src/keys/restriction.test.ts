@@ -235,4 +235,31 @@ describe('a key of one property', () => {
       ])
     }
   })
+
+  it('sees facts and conflicts of its property alone, and writes by the rules of the organization', async () => {
+    for (const ids of [mine, theirs])
+      for (const [source, value] of [
+        ['src_1', 'Told'],
+        ['src_3', 'Read'],
+      ])
+        expect(
+          await all.post('/grid/v2/facts', {
+            ...{ object: ids['lease'], op: 'assert', attribute: 'name', value, source },
+            reason: 'Test',
+          }),
+        ).toMatchObject({ status: 201 })
+    const leases = async (client: TestClient, path: string): Promise<Set<string>> =>
+      new Set((await client.get(path)).body.data.map((row: { object_id: string }) => row.object_id))
+    for (const path of ['/grid/v2/facts?attribute=name&limit=200', '/grid/v2/conflicts']) {
+      expect(await leases(some, path)).not.toContain(theirs['lease'])
+      expect(await leases(some, path)).toContain(mine['lease'])
+      expect(await leases(all, path)).toContain(theirs['lease'])
+    }
+    const rule = { type: 'lease', attribute: 'name', strategy: 'min' }
+    expect(await all.post('/grid/v2/survivorship', rule)).toMatchObject({ status: 201 })
+    const patched = await some.patch(`/leases/${mine['lease']}`, { name: 'Zulu' })
+    expect(patched).toMatchObject({ status: 200, body: { name: 'Read' } })
+    for (const path of ['/sources', '/survivorship', '/survivorship/changes'])
+      expect((await some.get(`/grid/v2${path}`)).status).toBe(200)
+  })
 })

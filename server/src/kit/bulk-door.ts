@@ -16,7 +16,7 @@ import type { Column } from './row.ts'
 import type { Resource } from './resource.ts'
 
 /** Parameters of the door's statement that are the same for every way in. */
-const FIXED_PARAMS = 18
+const FIXED_PARAMS = 19
 
 /**
  * The door's statement for up to some thousand changes of one resource, all creates or all updates, for `Tx.query`.
@@ -50,6 +50,7 @@ export function bulkStatement(
       remembered: true,
       meanings,
       extensions,
+      weighed: typeof context.revision === 'number',
     }),
     params: [
       context.org_id,
@@ -70,6 +71,7 @@ export function bulkStatement(
       null,
       null,
       null,
+      context.revision ?? null,
       ...input.params,
       ...claims.params,
       ...external.params,

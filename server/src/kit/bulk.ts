@@ -38,8 +38,6 @@ export interface NewObject {
 export interface BulkOptions {
   /** Says that an issue is known and the object is wanted all the same. */
   tolerates?: (issue: Issue, object: NewObject) => boolean
-  /** Another claim is to come that the object's next writes must be weighed against. */
-  contested?: (object: NewObject) => boolean
 }
 
 /**
@@ -78,7 +76,7 @@ function creation(
   object: NewObject,
   id: number,
   at: Date,
-  { tolerates, contested }: BulkOptions,
+  { tolerates }: BulkOptions,
 ): { change: Change; problems: Issue[] } {
   const since = object.valid_from ?? request.valid_from ?? at.getTime()
   let row = newRow(resource, request, id, new Date(since), object.input)
@@ -102,7 +100,7 @@ function creation(
     previous: {},
     changed: changedFields(row, emptied(row)),
     claims,
-    contested: contested?.(object) ?? (request.source_id ?? API_SOURCE) !== API_SOURCE,
+    contested: (request.source_id ?? API_SOURCE) !== API_SOURCE,
     external: { add: externalIds(row), remove: [] },
   }
   return { change, problems }

@@ -31,7 +31,7 @@ export interface Change {
   previous: Row
   changed: readonly string[]
   claims: readonly (Claim & { confidence?: number; row?: number | null })[]
-  /** Some claim outranks or outlasts a plain write made now, so later writes must weigh all claims again. */
+  /** Another source than the API speaks of the object, so later writes must weigh all claims again. */
   contested: boolean
   external: { add: ExternalId[]; remove: ExternalId[] }
 }
@@ -62,6 +62,8 @@ export interface WriteContext {
   idempotency?: IdempotencyRecord | undefined
   /** For deletes, after `lockStatement`: nothing is written while a row refers to the object by one of these fields. */
   users?: readonly Use[]
+  /** Of the rules by which the rows were weighed; nothing is written when they are others by now. Null weighs nothing. */
+  revision?: number | null
 }
 
 /** A field by which the rows of a table need an object. */
@@ -126,6 +128,7 @@ export function writeStatement(
       remembered: idempotency !== undefined,
       meanings: means.some((types) => types.length > 0),
       extensions: changes.some(touchesExtensions),
+      weighed: typeof context.revision === 'number',
     }),
     params: [
       context.org_id,
@@ -146,6 +149,7 @@ export function writeStatement(
       idempotency?.status ?? null,
       idempotency ? JSON.stringify(idempotency.headers) : null,
       idempotency?.body ?? null,
+      context.revision ?? null,
     ],
   }
 }
@@ -223,11 +227,8 @@ function doorSql(
 ): string {
   const { name, targets } = resource
   const key = [name, create, users.length > 0, ...Object.values(parts), ...targets].join(' ')
-  let sql = sqlCache.get(key)
-  if (!sql) {
-    sql = buildSql(resource, create, users, parts)
-    sqlCache.set(key, sql)
-  }
+  const sql = sqlCache.get(key) ?? buildSql(resource, create, users, parts)
+  sqlCache.set(key, sql)
   return sql
 }
 
@@ -262,14 +263,15 @@ export interface DoorInput {
   external: string
 }
 
-/** Tables most writes leave alone; their part of the statement is left out then, which saves a tenth of its time. */
-export interface DoorParts {
-  external: boolean
-  remembered: boolean
-  /** Some change means more than itself. */
+/**
+ * Tables most writes leave alone; their part of the statement is left out then, which saves a tenth of its time. Some
+ * changes mean more than themselves; some rows were weighed, and who changes the rules waits until they are written.
+ */
+export interface DoorParts extends Record<'external' | 'remembered', boolean> {
   meanings: boolean
   /** Some change is of a field of the organization's own. */
   extensions: boolean
+  weighed: boolean
 }
 
 /**
@@ -288,7 +290,7 @@ export function doorText(
   const values = names.map((n) => `, i.${n}`).join('')
   const sets = names.map((n) => `, ${n} = i.${n}`).join('')
   const { needs } = resource
-  const granted = `not exists (select from missing)${needs ? ' and not exists (select from unmet)' : ''}`
+  const granted = `not exists (select from missing)${needs ? ' and not exists (select from unmet)' : ''}${parts.weighed ? SAME_RULES : ''}`
   const written = create
     ? `insert into ${name} (org_id, id, version, created_at, updated_at, archived_at, deleted_at, contested, search, body, ext${list})
     select $1::bigint, i._id, 1, i.created_at, $2::timestamptz, i.archived_at, i.deleted_at, i._contested, i._search, i._body, i._ext${values}
@@ -372,8 +374,10 @@ const REMEMBER = `, remembered as (
     where $13::text is not null and exists (select from written)
   )`
 
+const SAME_RULES = ` and coalesce((select h.revision from survivorship_head h where h.org_id = $1::bigint for share), 0) = $19::integer`
+
 /** Names every parameter once, so that each has a type whichever parts are in; the condition is dropped when planned. */
-const UNUSED = `where true or coalesce($4::text, $6::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::text) is null`
+const UNUSED = `where true or coalesce($4::text, $6::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::text, $19::text) is null`
 
 function unused({ table, column }: Use): string {
   return `

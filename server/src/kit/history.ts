@@ -11,6 +11,8 @@ import { emptyValue, normalise } from './row.ts'
 import { unrestricted } from './restriction.ts'
 import { ownSql } from './store.ts'
 import type { Page, Store } from './store.ts'
+import { RuleBook } from './survivorship.ts'
+import type { Ranks, Rule } from './survivorship.ts'
 import { fold } from './timeline.ts'
 import type { Assertion, Folded, SourceRank } from './timeline.ts'
 import type { OrgDb } from './types.ts'
@@ -23,6 +25,8 @@ export interface Known extends Assertion {
   actor_name: string
   job_id: number | null
   row_no: number | null
+  /** Why a person made it. */
+  reason: string | null
 }
 
 /** Objects folded at once, at most: a list at another time begins with a page and takes more where filters leave few. */
@@ -49,7 +53,7 @@ export async function assertionsOf(
   const [rows] = await db.fly(org_id, [
     {
       sql: `select json_build_array(a.object_id, a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retracts, a.confidence,
-          t.at, t.actor_type, t.actor_id, t.actor_name, t.job_id, a.row_no)
+          t.at, t.actor_type, t.actor_id, t.actor_name, t.job_id, a.row_no, t.reason)
         from assertion a join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
         where a.org_id = $1::bigint and a.object_id = any($2::bigint[]) and ($3::timestamptz is null or t.at <= $3::timestamptz)`,
       params: [
@@ -75,6 +79,7 @@ export async function assertionsOf(
       actor_name: a[11],
       job_id: a[12],
       row_no: a[13],
+      reason: a[14],
     }
     const list = result.get(a[0])
     if (list) list.push(known)
@@ -119,6 +124,7 @@ type ClaimRow = [
   actor_name: string,
   job_id: number | null,
   row_no: number | null,
+  reason: string | null,
 ]
 
 export interface Source extends SourceRank {
@@ -127,35 +133,58 @@ export interface Source extends SourceRank {
   name: string
 }
 
+/** The organization's sources by id, with the rules that choose between their claims. */
+export class Sources extends Map<number, Source> implements Ranks {
+  readonly rules: RuleBook
+  /** Counts the changes of rules and ranks. */
+  readonly revision: number
+
+  constructor(sources: readonly Source[], rules: readonly Rule[], revision: number) {
+    super(sources.map((source) => [source.id, source]))
+    this.rules = new RuleBook(rules)
+    this.revision = revision
+  }
+}
+
+/** Rank of the API; lower is believed before it. */
+export const API_RANK = 50
+
 /** Sources every organization has. A value pinned by a user outranks all; claims of machines that read need confidence. */
 export const BUILT_IN: readonly Source[] = [
-  { id: 1, kind: 'api', name: 'API', rank: 50, min_confidence: 0 },
-  { id: 2, kind: 'user', name: 'User', rank: 0, min_confidence: 0 },
+  { id: 1, kind: 'api', name: 'API', rank: API_RANK, min_confidence: 0, manual: true },
+  { id: 2, kind: 'user', name: 'User', rank: 0, min_confidence: 0, manual: true },
   { id: 3, kind: 'document_extraction', name: 'Documents', rank: 70, min_confidence: 800 },
   { id: 4, kind: 'assistant', name: 'Assistant', rank: 80, min_confidence: 800 },
   { id: 5, kind: 'computed', name: 'Computed', rank: 60, min_confidence: 0 },
   { id: 6, kind: 'demo', name: 'Demo portfolio', rank: 50, min_confidence: 0 },
 ]
 
-/** The organization's sources by id. */
-export async function ranksOf(db: OrgDb, org_id: number): Promise<Map<number, Source>> {
-  const [rows] = await db.fly(org_id, [
+/** The organization's sources and rules as they are now: reads of the past weigh what was known then by them too. */
+export async function ranksOf(db: OrgDb, org_id: number): Promise<Sources> {
+  const [sources = [], rules = [], head = []] = await db.fly(org_id, [
     {
-      sql: 'select id, kind, name, rank, min_confidence from source where org_id = $1::bigint',
+      sql: `select json_build_object('id', id, 'kind', kind, 'name', name, 'rank', rank, 'min_confidence', min_confidence,
+          'trust', trust, 'stale', stale, 'system_of_record', system_of_record) from source where org_id = $1::bigint`,
+      params: [org_id],
+    },
+    {
+      sql: `select json_build_object('id', id, 'type', nullif(type, ''), 'attribute', nullif(attribute, ''), 'strategy', strategy,
+          'sources', sources, 'min_confidence', min_confidence) from survivorship_rule where org_id = $1::bigint`,
+      params: [org_id],
+    },
+    {
+      sql: 'select revision from survivorship_head where org_id = $1::bigint',
       params: [org_id],
     },
   ])
-  const own = (rows ?? []).map((row) => {
-    const [id, kind, name, rank, min] = row.map(String)
-    return {
-      id: Number(id),
-      kind: kind as string,
-      name: name as string,
-      rank: Number(rank),
-      min_confidence: Number(min),
-    }
-  })
-  return new Map([...BUILT_IN, ...own].map((source) => [source.id, source]))
+  const own = sources.map(([text]) => JSON.parse(String(text)) as Source)
+  const manual = (source: Source): Source =>
+    source.id === 1 || source.id === 2 ? { ...source, manual: true } : source
+  return new Sources(
+    [...BUILT_IN, ...own.map(manual)],
+    rules.map(([text]) => JSON.parse(String(text)) as Rule),
+    Number(String(head[0]?.[0] ?? 0)),
+  )
 }
 
 /**
@@ -165,10 +194,10 @@ export function foldedRow(
   resource: Resource,
   base: Row,
   assertions: readonly Assertion[],
-  ranks: ReadonlyMap<number, SourceRank>,
+  ranks: Ranks,
   at: number,
 ): { row: Row; folded: Folded } {
-  const folded = fold(assertions, at, ranks)
+  const folded = fold(assertions, at, ranks, resource.name)
   const row: Row = {}
   const derived = new Set(resource.derived)
   for (const [name, field] of Object.entries(allFields(resource))) {
@@ -202,7 +231,7 @@ export function rowAt(
   org_id: number,
   id: number,
   known: readonly Known[],
-  ranks: ReadonlyMap<number, SourceRank>,
+  ranks: Ranks,
   times: Times,
 ): Row | null {
   const at = times.as_of ?? Date.now()

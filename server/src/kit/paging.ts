@@ -17,6 +17,11 @@ export interface Paging {
     next_cursor: string | null
     total_count: null
   }
+  /** A page that says itself where the next one goes on; null at the end. */
+  from: (
+    data: Row[],
+    next: string | null,
+  ) => { data: Row[]; has_more: boolean; next_cursor: string | null; total_count: null }
 }
 
 /** One signed position in a list that the cursor is bound to. */
@@ -32,6 +37,10 @@ export function paging(
   return {
     after: values === null ? null : Number(values),
     values,
+    from: (data, next) => {
+      const next_cursor = next === null ? null : encodeCursor(secret, hash, [next], Date.now())
+      return { data, has_more: next !== null, next_cursor, total_count: null }
+    },
     of: (rows, limit, position) => {
       const has_more = rows.length > limit
       const data = rows.slice(0, limit)

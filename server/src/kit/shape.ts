@@ -45,7 +45,7 @@ export async function shapeRows(
   }
   if (shape.include.has('facts') || shape.include.has('provenance')) {
     const provenance = await byOwner(resource, org_id, ids, (owner, own) =>
-      provenanceOf(store, owner, own, shape, resource),
+      provenanceOf(store, resource, owner, own, shape),
     )
     const name = shape.include.has('facts') ? 'facts' : 'provenance'
     rows.forEach((row, i) => (row[name] = provenance.get(ids[i] as number) ?? {}))
@@ -60,11 +60,12 @@ export function rowId(resource: Resource, row: Row): number {
 /** Per object and field: the claim that won, and who made it. */
 export async function provenanceOf(
   store: Store,
+  resource: Resource,
   org_id: number,
   ids: readonly number[],
   times: Times,
-  { extensions }: Resource,
 ): Promise<Map<number, Row>> {
+  const { extensions } = resource
   const [known, sources] = await Promise.all([
     assertionsOf(store.db, org_id, ids, times.known_at),
     ranksOf(store.db, org_id),
@@ -72,7 +73,7 @@ export async function provenanceOf(
   const at = times.as_of ?? Date.now()
   return new Map(
     [...known].map(([id, list]) => {
-      const { winners } = fold(list, at, sources)
+      const { winners } = fold(list, at, sources, resource.name)
       const fields = [...winners].map(([field, claim]) => [
         claimName(extensions, field),
         shownClaim(extensions, field, claimView(claim as Known, field, sources)),
@@ -100,6 +101,7 @@ export function claimView(claim: Known, field: string, sources: ReadonlyMap<numb
     },
     actor: { type: claim.actor_type, id: claim.actor_id, name: claim.actor_name },
     transaction: publicId('tx', claim.tx_id),
+    reason: claim.reason,
   }
 }
 

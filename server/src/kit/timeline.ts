@@ -3,10 +3,12 @@
  *
  * A source's claims are append-only assertions `(valid_from, tx)`; a later tx at the same valid_from corrects an
  * earlier one. Nothing is ever closed by an update: at a time T the latest claim with `valid_from <= T` holds.
- * Two reserved attributes speak of the object itself: `_present` (false: the source stopped listing it, which ends all
- * its claims so far) and `_deleted` (true: removed by a user).
+ * Reserved attributes speak of the object itself: `_present` (false: the source stopped listing it, which ends all
+ * its claims so far) and `_deleted` (true: removed by a user). `_pin` marks a claim that a person pinned.
  */
 import type { Row } from './resource.ts'
+import { choose, PIN } from './survivorship.ts'
+import type { Ranks } from './survivorship.ts'
 
 /** One row of the assertion table, times in epoch milliseconds. */
 export interface Assertion {
@@ -28,6 +30,14 @@ export interface SourceRank {
   rank: number
   /** Claims below this confidence (0-1000) never win. */
   min_confidence: number
+  /** How far its claims are believed (0-1000); 1000 when left out. */
+  trust?: number
+  /** It was not heard of for so long that it comes behind all others. */
+  stale?: boolean
+  /** Types of objects that it is the system of record for. */
+  system_of_record?: readonly string[]
+  /** People speak through it. */
+  manual?: boolean
 }
 
 export interface Folded {
@@ -42,6 +52,7 @@ export interface Folded {
 /** Attribute that says whether the source lists the object. */
 export const PRESENT = '_present'
 const DELETED = '_deleted'
+const RESERVED = new Set([PRESENT, DELETED, PIN])
 
 /** Orders assertions as they took effect. */
 export function byTime(a: Assertion, b: Assertion): number {
@@ -51,11 +62,13 @@ export function byTime(a: Assertion, b: Assertion): number {
 /**
  * The values of one object at valid time `at`, all its sources considered.
  * @param assertions those with `tx_id` up to the known-at bound; any order.
+ * @param type of the object, by which the rules of the organization are found.
  */
 export function fold(
   assertions: readonly Assertion[],
   at: number,
-  ranks: ReadonlyMap<number, SourceRank>,
+  ranks: Ranks,
+  type: string | null = null,
 ): Folded {
   const past = assertions.filter((a) => a.valid_from <= at).sort(byTime)
   const live = candidates(past, at, true)
@@ -65,7 +78,7 @@ export function fold(
   const values: Row = {}
   const winners = new Map<string, Assertion>()
   for (const [key, list] of pool) {
-    const winner = list.reduce<Assertion | null>((best, next) => better(best, next, ranks), null)
+    const winner = choose(list, key, ranks, type)
     if (!winner) continue
     values[key] = winner.attrs[key] ?? null
     winners.set(key, winner)
@@ -114,7 +127,7 @@ function held(
     const a = list[i] as Assertion
     if (gone !== null && a.valid_from <= gone) break
     for (const key of Object.keys(a.attrs)) {
-      if (key === PRESENT || key === DELETED || result.has(key)) continue
+      if (RESERVED.has(key) || result.has(key)) continue
       if (retracted.get(key)?.has(a.valid_from)) continue
       if (a.valid_to !== null && a.valid_to <= at) {
         // An interval that has ended, and whatever it replaced at the same start, leaves the stage.
@@ -139,20 +152,4 @@ function goneAt(list: readonly Assertion[]): number | null {
   const words = new Map<number, boolean>()
   for (const a of list) if (PRESENT in a.attrs) words.set(a.valid_from, a.attrs[PRESENT] === true)
   return [...words].findLast(([, present]) => !present)?.[0] ?? null
-}
-
-function better(
-  a: Assertion | null,
-  b: Assertion,
-  ranks: ReadonlyMap<number, SourceRank>,
-): Assertion | null {
-  const rank = ranks.get(b.source_id)
-  if (rank && b.confidence < rank.min_confidence) return a
-  if (!a) return b
-  const order =
-    (ranks.get(a.source_id)?.rank ?? 0) - (rank?.rank ?? 0) ||
-    b.valid_from - a.valid_from ||
-    b.tx_id - a.tx_id ||
-    a.source_id - b.source_id
-  return order <= 0 ? a : b
 }

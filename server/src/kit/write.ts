@@ -154,16 +154,16 @@ export async function update(
         replayed: null,
       }
     const claim = claimOf(facts, request.valid_from ?? at.getTime())
-    const final = stored.contested
+    const { row: final, revision } = stored.contested
       ? await weighed(store, resource, request, id, after, claim)
-      : after
+      : { row: after, revision: null }
     final['version'] = stored.version + 1
     final['updated_at'] = at.toISOString()
     const change = changeOf(id, stored, before, final, claim)
     const needed = neededBy(resource, after, before)
     try {
       const status = request.idempotency?.status ?? 200
-      return await passDoor(store, resource, request, change, at, needed, status)
+      return await passDoor(store, resource, request, change, at, needed, status, revision)
     } catch (error) {
       await pauseBefore(error, attempt, expected)
     }
@@ -214,7 +214,7 @@ function changeOf(
   }
 }
 
-/** The row when other sources' claims may outrank this one: all claims weighed together. */
+/** The row when other sources' claims may outrank this one: all claims weighed together, by the rules of a revision. */
 async function weighed(
   store: Store,
   resource: Resource,
@@ -222,7 +222,7 @@ async function weighed(
   id: number,
   after: Row,
   claim: Claim,
-): Promise<Row> {
+): Promise<{ row: Row; revision: number }> {
   const [assertions, ranks] = await Promise.all([
     assertionsOf(store.db, request.org_id, [id]),
     ranksOf(store.db, request.org_id),
@@ -233,7 +233,9 @@ async function weighed(
     tx_id: Number.MAX_SAFE_INTEGER,
     confidence: 1_000,
   }
-  return foldedRow(resource, after, [...(assertions.get(id) ?? []), own], ranks, Date.now()).row
+  const all = [...(assertions.get(id) ?? []), own]
+  const { revision } = ranks
+  return { row: foldedRow(resource, after, all, ranks, Date.now()).row, revision }
 }
 
 /**
@@ -282,6 +284,7 @@ async function passDoor(
   at: Date,
   needed: Needed,
   status: number,
+  revision: number | null = null,
 ): Promise<Outcome> {
   const { idempotency } = request
   const body = render(shownRow(resource, change.after))
@@ -297,6 +300,7 @@ async function passDoor(
     actor: request.actor,
     source_id: request.source_id ?? API_SOURCE,
     at,
+    revision,
     ...needed,
     idempotency: sender === undefined ? record : undefined,
   }

@@ -17,6 +17,7 @@ import { sendRunEvents } from '../sdis/run-events.ts'
 import { sweepImports, sweepJobs } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
+import { tendTruth } from '../truth/work.ts'
 import { flushCounts } from '../usage/service.ts'
 import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
 import { webhookWork } from '../webhooks/work.ts'
@@ -56,6 +57,7 @@ export function startWork(
       return 60 * 1_000
     }),
     loop('schemas', log, (stopping) => tendSchemas(db, stopping)),
+    loop('truth', log, (stopping) => tendTruth(db, new Date(), stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))

@@ -10,7 +10,7 @@ import type { Adapter, Check, Entry, ExtFields, Resolve, Stream } from './adapte
 import type { CelReader, Root } from './cel.ts'
 import { AGGREGATE } from './checks.ts'
 import { joinOf } from './expression.ts'
-import { API_RANK } from './load.ts'
+import { API_RANK } from '../kit/history.ts'
 import { pullIssues } from './pull/schema.ts'
 import { isDatePattern, TYPES } from './values.ts'
 

@@ -3,8 +3,8 @@ import type { Change } from '../kit/door.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { sameValue } from '../kit/row.ts'
 import { liveClaims, PRESENT } from '../kit/timeline.ts'
-import type { Assertion, Folded } from '../kit/timeline.ts'
-import type { Load, LoadItem } from './load.ts'
+import type { Folded } from '../kit/timeline.ts'
+import type { Load, LoadItem, Said } from './load.ts'
 import type { History } from './plan.ts'
 
 /** `unchanged`: facts are written, but every current value stays as it is. */
@@ -69,7 +69,7 @@ export function effectOfChange(
   load: Load,
   { key, row }: LoadItem,
   change: Change,
-  seen: { history: History; known: readonly Assertion[]; folded: Folded; ending: boolean },
+  seen: { history: History; said: Said; folded: Folded; ending: boolean },
 ): Effect {
   const fields = change.changed.map((field) => ({
     field,
@@ -112,7 +112,7 @@ function factsOf(claims: Change['claims'], history: History): FactEffect[] {
 function conflictsOf(
   load: Load,
   change: Change,
-  { known, folded }: { known: readonly Assertion[]; folded: Folded },
+  { said: { known, sources }, folded }: { said: Said; folded: Folded },
 ): Conflict[] {
   const others = known.filter(({ source_id }) => source_id !== load.source_id)
   if (others.length === 0) return []
@@ -126,7 +126,7 @@ function conflictsOf(
         outcome: folded.winners.get(field)?.source_id === load.source_id ? 'won' : 'lost',
         value,
         other_value: claim.attrs[field],
-        other_source: load.sources.get(claim.source_id)?.name ?? 'unknown',
+        other_source: sources.get(claim.source_id)?.name ?? 'unknown',
       })),
   )
 }

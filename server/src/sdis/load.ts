@@ -5,8 +5,8 @@ import type { Statement } from '../db/pipeline.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
 import type { Change, Reference } from '../kit/door.ts'
 import type { Fields } from '../kit/field.ts'
-import { assertionsOf, foldedRow } from '../kit/history.ts'
-import type { Source } from '../kit/history.ts'
+import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
+import type { Source, Sources } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import {
   changedFacts,
@@ -35,11 +35,10 @@ export interface Load {
   job_id: number
   actor: Actor
   source_id: number
-  sources: ReadonlyMap<number, Source>
+  /** The source itself, which before its first load only the job knows. */
+  source: Source
   /** How far claims are to be believed, 0 to 1000. */
   confidence: number
-  /** Rank of the source; only at that of the API are its claims and later writes a matter of time alone. */
-  rank: number
   stream: string
   resource: Resource
   /** Attributes the adapter fills; what else the source claimed at creation is not its rows' business. */
@@ -86,13 +85,12 @@ export interface Prepared {
   latest: number
   /** What the changes come to, of a watched load. */
   effects: Effect[]
+  /** Of the rules by which known objects were weighed; null when all are new. */
+  revision: number | null
 }
 
 /** An object changed between reading and writing: the chunk is prepared anew. */
 export class ChunkConflict extends Error {}
-
-/** Rank of what is written through the API. */
-export const API_RANK = 50
 
 function noCounts(): LoadCounts {
   return { created: 0, changed: 0, unchanged: 0, ended: 0, facts: 0, changed_fields: {} }
@@ -108,6 +106,7 @@ export async function prepare(load: Load, items: readonly LoadItem[]): Promise<P
     counts: noCounts(),
     latest: 0,
     effects: [],
+    revision: null,
   }
   const fresh = items.filter((item) => item.object_id === null)
   const ids = await load.store.db.ids(fresh.length)
@@ -137,7 +136,7 @@ function prepareNew(load: Load, item: LoadItem, id: number, now: Date, prepared:
     previous: {},
     changed: filledFields(row),
     claims: claims.map((claim) => ({ ...claim, row: item.row, confidence: load.confidence })),
-    contested: load.rank !== API_RANK,
+    contested: true,
     external: { add: externalIds(row), remove: [] },
   })
   prepared.records.push({ key: item.key, object_id: id, hash: item.hash, gone, keep_hash: false })
@@ -173,11 +172,14 @@ async function prepareKnown(
 ): Promise<void> {
   const { store, org_id, resource } = load
   const ids = [...new Set(items.map((item) => item.object_id as number))]
-  const [rows, assertions, blanks] = await Promise.all([
+  const [sources, rows, assertions, blanks] = await Promise.all([
+    ranksOf(store.db, org_id),
     presentRows(store.db, org_id, resource.name, ids),
     assertionsOf(store.db, org_id, ids),
     blanksOf(store.db, org_id, load.source_id, ids),
   ])
+  if (!sources.has(load.source_id)) sources.set(load.source_id, load.source)
+  prepared.revision = sources.revision
   for (const item of items) {
     const id = item.object_id as number
     const present = rows.get(id)
@@ -185,9 +187,15 @@ async function prepareKnown(
     else {
       const known = assertions.get(id) ?? []
       const history = { claims: ownClaims(load, known), blanks: blanks.get(id) ?? [] }
-      prepareChange(load, item, id, present, known, history, prepared)
+      prepareChange(load, item, id, present, { known, sources }, history, prepared)
     }
   }
+}
+
+/** All that was said of an object, and how it is weighed. */
+export interface Said {
+  known: readonly Assertion[]
+  sources: Sources
 }
 
 /** An object that a person deleted stays deleted, whatever the source goes on saying. */
@@ -202,7 +210,7 @@ function prepareChange(
   item: LoadItem,
   id: number,
   present: Present,
-  known: readonly Assertion[],
+  said: Said,
   history: History,
   prepared: Prepared,
 ): void {
@@ -224,10 +232,10 @@ function prepareChange(
     return
   }
   const before = JSON.parse(present.body) as Row
-  const { change, folded } = changeOf(load, id, present, before, known, plan, item.row)
+  const { change, folded } = changeOf(load, id, present, before, said, plan, item.row)
   prepared.updates.push(change)
   if (load.watched)
-    prepared.effects.push(effectOfChange(load, item, change, { history, known, folded, ending }))
+    prepared.effects.push(effectOfChange(load, item, change, { history, said, folded, ending }))
   prepared.latest = Math.max(prepared.latest, Date.parse(before['updated_at'] as string))
   counts.facts += factCount(change.claims)
   if (ending) counts.ended++
@@ -250,7 +258,7 @@ function changeOf(
   id: number,
   present: Present,
   before: Row,
-  known: readonly Assertion[],
+  { known, sources }: Said,
   plan: Plan,
   row: number | null,
 ): { change: Change; folded: Folded } {
@@ -263,19 +271,18 @@ function changeOf(
     confidence: load.confidence,
   }))
   const all = [...known, ...planned]
-  const { row: after, folded } = foldedRow(resource, before, all, load.sources, now.getTime())
+  const { row: after, folded } = foldedRow(resource, before, all, sources, now.getTime())
   after['version'] = present.version + 1
   after['archived_at'] = folded.present ? null : (before['archived_at'] ?? now.toISOString())
   noteTransition(load, before, after, plan, now)
   const claims = plan.claims.map((claim) => ({ ...claim, row, confidence: load.confidence }))
-  const contested = present.contested || load.rank !== API_RANK
-  return { change: updateOf(id, { ...present, contested }, before, after, claims), folded }
+  return { change: updateOf(id, present, before, after, claims), folded }
 }
 
 /** The door's change of an object from one row to another. */
 export function updateOf(
   id: number,
-  present: Pick<Present, 'version' | 'contested'>,
+  { version }: Pick<Present, 'version'>,
   before: Row,
   after: Row,
   claims: Change['claims'],
@@ -284,12 +291,12 @@ export function updateOf(
   return {
     id,
     operation: 'updated',
-    expected: present.version,
+    expected: version,
     after,
     previous: previousOf(before, changed),
     changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
     claims,
-    contested: present.contested,
+    contested: true,
     external: difference(externalIds(before), externalIds(after)),
   }
 }
@@ -344,7 +351,10 @@ export function doorWrites(
   const at = new Date(Math.max(Date.now(), prepared.latest))
   return [prepared.creates, prepared.updates]
     .filter((changes) => changes.length > 0)
-    .map((changes) => doorWrite(load, load.resource, changes, at, references))
+    .map((changes) => {
+      const revision = changes === prepared.updates ? prepared.revision : null
+      return doorWrite(load, load.resource, changes, at, references, revision)
+    })
 }
 
 export function doorWrite(
@@ -353,6 +363,7 @@ export function doorWrite(
   changes: readonly Change[],
   at: Date,
   references: readonly Reference[] = [],
+  revision: number | null = null,
 ): DoorWrite {
   const now = at.toISOString()
   for (const { after, expected, changed } of changes) {
@@ -369,6 +380,7 @@ export function doorWrite(
     job_id: load.job_id,
     bulk: true,
     references,
+    revision,
   })
   return { statement, count: changes.length }
 }

@@ -111,12 +111,10 @@ async function fill(running: Running, group: readonly Arrived[], no: number): Pr
 async function loadOf(load: Load, waiting: Waiting): Promise<Load> {
   const { source_id, stream, field, object_type, valid_from } = waiting
   const at = valid_from.getTime()
-  const { rank } = load.sources.get(source_id) ?? load
   return {
     ...load,
     source_id,
     stream,
-    rank,
     resource: load.store.registry.get(object_type) as Resource,
     names: new Set([field]),
     parts: new Map(),

@@ -172,7 +172,10 @@ export async function findSource(db: OrgDb, org_id: number, name: string): Promi
   return row ? Number(row.id) : null
 }
 
-/** The id of the adapter's source in the organization, created on first use. */
+/**
+ * The id of the adapter's source in the organization, created on first use with the adapter's rank. Later its rank is the
+ * organization's to change, and each load says that it is still heard of.
+ */
 export async function sourceId(
   db: OrgDb,
   org_id: number,
@@ -181,8 +184,8 @@ export async function sourceId(
   const [id] = (await db.ids(1)) as [number]
   const rows = await db.query<{ id: string }>(
     org_id,
-    `insert into source (org_id, id, kind, name, rank, created_at) values ($1, $2, $6, $3, $4, $5)
-     on conflict (org_id, kind, name) do update set rank = excluded.rank returning id`,
+    `insert into source (org_id, id, kind, name, rank, created_at, seen_at, freshness_days) values ($1, $2, $6, $3, $4, $5, $5, 90)
+     on conflict (org_id, kind, name) do update set seen_at = excluded.seen_at returning id`,
     [org_id, id, name, rank, new Date(), kind],
   )
   return Number(rows[0]?.id)

@@ -8,7 +8,7 @@ import { changedFacts, filledFields } from '../kit/row.ts'
 import type { Tx } from '../kit/types.ts'
 import type { Resolve, Stream } from './adapter.ts'
 import type { Mapping, Ref, RowIssue } from './mapping.ts'
-import { API_RANK, doorWrite, passDoor } from './load.ts'
+import { doorWrite, passDoor } from './load.ts'
 import type { Load, LoadItem } from './load.ts'
 import type { Cell } from './readers/types.ts'
 import { NeedChecks } from './needs.ts'
@@ -337,7 +337,7 @@ function stubChange(load: Load, resource: Resource, id: number, values: Row): Ch
     previous: {},
     changed: filledFields(row),
     claims: [claim],
-    contested: load.rank !== API_RANK,
+    contested: true,
     external: { add: [], remove: [] },
   }
 }

@@ -10,13 +10,13 @@ import { paging } from '../kit/paging.ts'
 import type { Row } from '../kit/resource.ts'
 import { sendAnswered, sendPage, writeRequest } from '../kit/routes.ts'
 import { validate } from '../kit/validate.ts'
+import { factsWhere } from '../truth/index.ts'
 import { listDiffRows } from './diff-queries.ts'
 import { listJobFacts } from './docs.ts'
 import type { EffectAction } from './effects.ts'
 import { errorLines } from './error-file.ts'
 import { listErrors, setErrorState } from './error-queries.ts'
 import type { ErrorState } from './error-queries.ts'
-import { factsOfJob } from './facts-queries.ts'
 import { jobView } from './jobs.ts'
 import type { Job } from './jobs.ts'
 import { limitsOf, limitsView } from './limits.ts'
@@ -138,7 +138,7 @@ function readRoutes(app: FastifyInstance): void {
     await getJob(app.db, org_id, id)
     const { limit, cursor } = request.query
     const page = paging(app.store, org_id, ['facts', String(id)], cursor)
-    const found = await factsOfJob(app.store, org_id, id, page.values, limit + 1)
+    const found = await factsWhere(app.store, org_id, { job_id: id }, page.values, limit + 1)
     const views = found.map(({ view }) => view)
     return sendPage(
       reply,

@@ -1,6 +1,5 @@
 /** Runs one job: reads the file, maps rows to records, writes chunks, ends what a full snapshot lacks. */
 import { DatabaseError } from 'pg'
-import { ranksOf } from '../kit/history.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import type { Resource } from '../kit/resource.ts'
 import { writableFields } from '../kit/resource.ts'
@@ -122,8 +121,6 @@ async function loadOf({ store, job }: Held): Promise<Load> {
   // What is read off pages is believed less, and never more than what a system states.
   const kind = isRead ? 'document_extraction' : 'adapter'
   const source_id = await sourceOf(store, job, kind)
-  const sources = await ranksOf(store.db, org_id)
-  const source = { id: source_id, kind, name, rank, min_confidence: 0 }
   const at = job.valid_from.getTime()
   const place = { org_id, source_id, stream: stream.name }
   const next = await runAfter(store.db, place, at)
@@ -131,6 +128,7 @@ async function loadOf({ store, job }: Held): Promise<Load> {
     ...place,
     store,
     job_id: job.id,
+    source: { id: source_id, kind, name, rank, min_confidence: 0 },
     confidence: isRead ? READ_CONFIDENCE : 1_000,
     actor: {
       type: 'job',
@@ -138,8 +136,6 @@ async function loadOf({ store, job }: Held): Promise<Load> {
       name: job.actor_name,
       request_id: null,
     },
-    sources: sources.has(source_id) ? sources : new Map([...sources, [source_id, source]]),
-    rank,
     resource,
     names: new Set([
       ...Object.keys(stream.map),

@@ -4,8 +4,8 @@
  */
 import type { Change } from '../kit/door.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
-import { assertionsOf, foldedRow } from '../kit/history.ts'
-import type { Known } from '../kit/history.ts'
+import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
+import type { Known, Sources } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { usesOf } from '../kit/store.ts'
@@ -172,7 +172,8 @@ async function plan(
   ids: readonly number[],
 ): Promise<Undone> {
   const { store, job } = running
-  const [rows, assertions] = await Promise.all([
+  const [sources, rows, assertions] = await Promise.all([
+    ranksOf(store.db, job.org_id),
     presentRows(store.db, job.org_id, resource.name, ids),
     assertionsOf(store.db, job.org_id, ids),
   ])
@@ -185,7 +186,7 @@ async function plan(
     const before = JSON.parse(present.body) as Row
     found.latest = Math.max(found.latest, Date.parse(before['updated_at'] as string))
     if (first.job_id === undone.id) found.deletes.push(deletion(id, present, before, known, undone))
-    else restore(running, found, { id, present, before, known, undone })
+    else restore(running, found, { id, present, before, said: { known, sources }, undone })
   }
   return found
 }
@@ -210,12 +211,19 @@ function deletion(
   }
 }
 
+/** All that was said of an object, and how it is weighed. */
+interface Weighed {
+  known: readonly Known[]
+  sources: Sources
+}
+
 function restore(
   { load }: Running,
   found: Undone,
-  object: { id: number; present: Present; before: Row; known: readonly Known[]; undone: Job },
+  object: { id: number; present: Present; before: Row; said: Weighed; undone: Job },
 ): void {
-  const { id, present, before, known, undone } = object
+  const { id, present, before, said, undone } = object
+  const { known, sources } = said
   const own = known.filter(({ source_id }) => source_id === load.source_id)
   const claims = claimsWithout(own, ({ job_id }) => job_id === undone.id)
   const planned = claims.map((claim, i) => ({
@@ -225,7 +233,7 @@ function restore(
     confidence: 1_000,
   }))
   const all = [...known, ...planned]
-  const { row: after, folded } = foldedRow(found.resource, before, all, load.sources, Date.now())
+  const { row: after, folded } = foldedRow(found.resource, before, all, sources, Date.now())
   after['version'] = present.version + 1
   after['archived_at'] = folded.present ? null : archivedAt(before, known, undone)
   found.updates.push(updateOf(id, present, before, after, claims))

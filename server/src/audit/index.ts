@@ -1,0 +1,2 @@
+/** What other features need of the audit log. */
+export { canonical } from './canonical.ts'

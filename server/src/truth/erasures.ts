@@ -1,0 +1,269 @@
+/**
+ * Erasing for legal reasons: what sources and people said of objects is taken out of every place that holds a copy, for
+ * good. What stays is that something was there, and a count of what was taken.
+ */
+import { createHash } from 'node:crypto'
+import { canonical } from '../audit/index.ts'
+import { bulkStatement } from '../kit/bulk-door.ts'
+import { ApiError, invalid, notFound } from '../kit/errors.ts'
+import type { Issue } from '../kit/errors.ts'
+import { assertionsOf, ranksOf } from '../kit/history.ts'
+import type { Known } from '../kit/history.ts'
+import { pathId, publicId } from '../kit/ids.ts'
+import { once } from '../kit/once.ts'
+import type { Answered } from '../kit/once.ts'
+import { record } from '../kit/record.ts'
+import { allFields, writableFields } from '../kit/resource.ts'
+import type { Resource, Row } from '../kit/resource.ts'
+import { factNames } from '../kit/row.ts'
+import { find } from '../kit/store.ts'
+import type { Store } from '../kit/store.ts'
+import type { OrgDb, Tx } from '../kit/types.ts'
+import { versionConflict } from '../kit/write.ts'
+import type { WriteRequest } from '../kit/write.ts'
+import { registry } from '../resources.ts'
+import {
+  emptyTombstone,
+  eraseObject,
+  holdTombstone,
+  insertErasure,
+  listErasures,
+  moveErasure,
+  redactSealed,
+  sealedOf,
+  takeErasure,
+} from './erasure-queries.ts'
+import type { Erasure } from './erasure-queries.ts'
+import { holdObjects } from './object-queries.ts'
+import { objectOf } from './object.ts'
+import { unknownAttribute } from './proposals.ts'
+import { rewritten } from './refold.ts'
+
+/** Source of what the platform works out itself. */
+const COMPUTED_SOURCE = 5
+
+export interface ErasureBody {
+  object_ids: string[]
+  attributes?: string[]
+  reason: string
+  confirm: string
+}
+
+export function erasureView(erasure: Erasure): Row {
+  return {
+    id: publicId('ers', erasure.id),
+    object: 'erasure',
+    state: erasure.state,
+    object_ids: erasure.objects.map(([type, id]) => publicId(prefixOf(type), id)),
+    attributes: erasure.attributes,
+    reason: erasure.reason,
+    objects_done: erasure.position,
+    counts: erasure.counts,
+    created_at: erasure.created_at.toISOString(),
+    finished_at: erasure.finished_at?.toISOString() ?? null,
+  }
+}
+
+function prefixOf(type: string): string {
+  return registry.get(type)?.prefix ?? 'obj'
+}
+
+export async function getErasure(db: OrgDb, org_id: number, text: string): Promise<Erasure> {
+  const id = pathId('ers', text)
+  const [erasure] = await listErasures(db, org_id, id + 1, 1)
+  if (erasure?.id !== id) throw notFound(`Erasure ${text}`)
+  return erasure
+}
+
+/**
+ * Queues an erasure.
+ * @throws 404 for objects that do not exist, 409 for one that would be erased as a whole and was not deleted, 422 for
+ *   attributes that may not be empty.
+ */
+export async function askErasure(
+  store: Store,
+  request: WriteRequest,
+  body: ErasureBody,
+): Promise<Answered> {
+  const { org_id, actor } = request
+  const objects = body.object_ids.map((text, i) => objectOf(registry, text, `object_ids[${i}]`))
+  const issues = objects.flatMap(({ resource }) => attributeIssues(resource, body.attributes ?? []))
+  if (issues.length > 0) throw invalid(issues)
+  const [id] = (await store.db.ids(1)) as [number]
+  return await once(store, request, async (tx) => {
+    for (const { resource, id: object_id } of objects)
+      await requireErasable(store, org_id, resource, object_id, body.attributes === undefined)
+    const erasure: Erasure = {
+      id,
+      state: 'running',
+      objects: objects.map(({ resource, id: object_id }) => [resource.name, object_id]),
+      attributes: body.attributes ?? null,
+      reason: body.reason,
+      position: 0,
+      counts: {},
+      actor,
+      created_at: new Date(),
+      finished_at: null,
+    }
+    await insertErasure(tx, org_id, erasure)
+    await record(tx, org_id, actor, [
+      {
+        type: 'erasure.requested',
+        object_type: 'erasure',
+        object_id: id,
+        object: null,
+        details: {
+          objects: objects.length,
+          attributes: body.attributes ?? null,
+          reason: body.reason,
+        },
+      },
+    ])
+    return { status: 202, headers: {}, body: JSON.stringify(erasureView(erasure)) }
+  })
+}
+
+function attributeIssues(resource: Resource, names: readonly string[]): Issue[] {
+  return names.flatMap((name, i) => {
+    const field = `attributes[${i}]`
+    if (!factNames(resource).includes(name)) return [unknownAttribute(field, resource, name)]
+    if (!writableFields(resource)[name]?.required) return []
+    const message = `is required of a ${resource.title.toLowerCase()}; delete and erase the whole instead`
+    return [{ field, code: 'required', message }]
+  })
+}
+
+async function requireErasable(
+  store: Store,
+  org_id: number,
+  resource: Resource,
+  id: number,
+  whole: boolean,
+): Promise<void> {
+  const text = publicId(resource.prefix, id)
+  const stored = resource.name === 'organization' ? null : await find(store, org_id, resource, id)
+  if (!stored) throw notFound(`${resource.title} ${text}`)
+  if (!whole || stored.deleted) return
+  const detail = `${text} is still in use; delete it first, then erase it.`
+  throw new ApiError('conflict', detail, { object_id: text })
+}
+
+/** Erases the next object of the organization's oldest erasure. @returns whether there was anything to do. */
+export async function stepErasure(store: Store, org_id: number): Promise<boolean> {
+  return await store.db.transaction(org_id, async (tx) => {
+    const erasure = await takeErasure(tx, org_id)
+    if (!erasure) return false
+    const [type, id] = erasure.objects[erasure.position] ?? []
+    const resource = registry.get(type ?? '')
+    if (resource && id !== undefined) {
+      const counts = await eraseOne(store, tx, org_id, erasure, resource, id)
+      for (const [name, count] of Object.entries(counts))
+        erasure.counts[name] = (erasure.counts[name] ?? 0) + count
+    }
+    erasure.position++
+    if (erasure.position >= erasure.objects.length) {
+      erasure.state = 'completed'
+      erasure.finished_at = new Date()
+    }
+    await moveErasure(tx, org_id, erasure)
+    if (erasure.state === 'completed') {
+      const [name, object] = ['erasure.completed', erasureView(erasure)]
+      const happening = { type: name, object_type: 'erasure', object_id: erasure.id, object }
+      await record(tx, org_id, erasure.actor, [happening])
+    }
+    return true
+  })
+}
+
+async function eraseOne(
+  store: Store,
+  tx: Tx,
+  org_id: number,
+  erasure: Erasure,
+  resource: Resource,
+  id: number,
+): Promise<Record<string, number>> {
+  await eraseRow(store, tx, org_id, erasure, resource, id)
+  const text = publicId(resource.prefix, id)
+  const counts = await eraseObject(tx, org_id, id, text, erasure.attributes)
+  const sealed = await redact(tx, org_id, erasure, id)
+  return { ...counts, sealed_entries: sealed }
+}
+
+/** The row without what is erased: that of a living object through the door, a tombstone as it stands. */
+async function eraseRow(
+  { db }: Store,
+  tx: Tx,
+  org_id: number,
+  { attributes, actor }: Erasure,
+  resource: Resource,
+  id: number,
+): Promise<void> {
+  const names = attributes ?? [...factNames(resource), ...resource.derived]
+  const tombstone = await holdTombstone(tx, org_id, resource, id)
+  if (tombstone) {
+    const fields = allFields(resource)
+    for (const name of names) tombstone[name] = Array.isArray(fields[name]?.initial) ? [] : null
+    await emptyTombstone(tx, org_id, resource, id, tombstone, names)
+    return
+  }
+  const [held] = await holdObjects(tx, org_id, resource, [id])
+  // An object that was deleted since then, and erased as a whole, is gone.
+  if (!held || attributes === null) return
+  const [known, ranks] = await Promise.all([assertionsOf(db, org_id, [id]), ranksOf(db, org_id)])
+  const rest = (known.get(id) ?? []).map((claim) => without(claim, attributes))
+  const at = new Date(Math.max(Date.now(), Date.parse(held.row['updated_at'] as string)))
+  const change = rewritten(resource, held, rest, ranks, at)
+  if (!change) return
+  for (const name of attributes) delete change.previous[name]
+  const context = { org_id, actor, source_id: COMPUTED_SOURCE, at, bulk: true }
+  const { sql, params } = bulkStatement(resource, [change], {
+    ...context,
+    revision: ranks.revision,
+  })
+  const [written] = await tx.query<{ count: string }>(sql, params)
+  if (Number(written?.count) !== 1) throw versionConflict(null)
+}
+
+function without(claim: Known, attributes: readonly string[]): Known {
+  const attrs = Object.entries(claim.attrs).filter(([name]) => !attributes.includes(name))
+  const retracts = claim.retracts?.filter((name) => !attributes.includes(name)) ?? null
+  return { ...claim, attrs: Object.fromEntries(attrs), retracts }
+}
+
+/**
+ * Takes the values out of sealed audit entries. Their hashes stay, so the chain does; an entry of its own says which were
+ * redacted and what the rest of each hashes to, which proves that nothing else was changed.
+ */
+async function redact(tx: Tx, org_id: number, erasure: Erasure, id: number): Promise<number> {
+  const entries = (await sealedOf(tx, org_id, id)).flatMap(({ position, body }) => {
+    const rest = redacted(body, erasure.attributes)
+    return rest === body ? [] : [{ position, body: rest }]
+  })
+  if (entries.length === 0) return 0
+  const hashes = entries.map(({ position, body }) => {
+    return [position, createHash('sha256').update(body).digest('hex')] as const
+  })
+  const tx_id = await record(tx, org_id, erasure.actor, [
+    {
+      type: 'erasure.redacted',
+      object_type: 'erasure',
+      object_id: erasure.id,
+      object: null,
+      details: { entries: Object.fromEntries(hashes) },
+    },
+  ])
+  await redactSealed(tx, org_id, entries, tx_id)
+  return entries.length
+}
+
+function redacted(body: string, attributes: readonly string[] | null): string {
+  const entry = JSON.parse(body) as Row
+  const { before, after } = entry as { before: Row; after: Row }
+  const rest = (values: Row): Row =>
+    attributes === null
+      ? {}
+      : Object.fromEntries(Object.entries(values).filter(([name]) => !attributes.includes(name)))
+  const details = attributes === null ? null : entry['details']
+  return canonical({ ...entry, before: rest(before), after: rest(after), details })
+}
