@@ -40,6 +40,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   webhook: 'wh',
   app: 'app',
   app_installation: 'inst',
+  merge: 'mrg',
 }
 
 /** The entry as it goes into the chain, in which it has this position. */

@@ -45,6 +45,12 @@ export const ORG_TABLES = [
   'replay',
   'inbox',
   'inbox_request',
+  'object_merge',
+  'cluster_member',
+  'do_not_link',
+  'match_candidate',
+  'match_run',
+  'reference_move',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -124,5 +130,7 @@ export const DEFINER_FUNCTIONS: Readonly<
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
+  queue_matching: { owner: 'system', why: 'finds the loads of any organization that ended' },
+  identity_due: { owner: 'system', why: 'finds the organizations with objects to match' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

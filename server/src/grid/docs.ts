@@ -59,6 +59,11 @@ export const claimProperties: Record<string, JsonSchema> = {
     additionalProperties: true,
     description: 'Who wrote it: type, id and name of the key or job.',
   },
+  member_id: {
+    type: 'string',
+    description: 'The merged object that it was claimed of; left out where that is the object itself.',
+    examples: ['pty_1043'],
+  },
   transaction: { type: 'string', description: 'Transaction that wrote it.', examples: ['tx_12'] },
 }
 
@@ -138,7 +143,8 @@ export const getObject: RouteDocs = route(
     title: 'GridObject',
     type: 'object',
     additionalProperties: true,
-    description: 'An object: id, type, attributes, relations, ext, version.',
+    description:
+      'An object: id, type, attributes, relations, ext, version, members. Asked for by the id of an object that was merged into it, it also says merged_into.',
   },
   [
     id,
