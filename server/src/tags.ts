@@ -27,6 +27,10 @@ export const tags: readonly Tag[] = [
     description:
       'The second-generation model: the same objects with the facts, sources and history behind each value.',
   },
+  {
+    name: 'identity',
+    description: 'Which objects are one: merges, the review queue, and pairs that stay two.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

@@ -6,6 +6,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
+import { identityEvents } from '../identity/events.ts'
 import { jobEvents } from '../sdis/events.ts'
 import { entrySchema } from './docs.ts'
 
@@ -24,7 +25,24 @@ const REQUEST = {
   route: { type: 'string', description: 'Route that was asked for.' },
 }
 
+const PAIR = {
+  objects: { type: 'array', items: { type: 'string' }, description: 'Ids of both objects.' },
+  reason: { type: ['string', 'null'], description: 'Why they are to stay two.' },
+}
+
 const OTHERS: readonly Audited[] = [
+  {
+    action: 'do_not_link.created',
+    object_type: 'do_not_link',
+    description: 'Two objects are to stay two.',
+    details: PAIR,
+  },
+  {
+    action: 'do_not_link.deleted',
+    object_type: 'do_not_link',
+    description: 'Two objects may be one again.',
+    details: PAIR,
+  },
   {
     action: 'api_key.used_from_new_address',
     object_type: 'api_key',
@@ -62,7 +80,7 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...platformEvents]
+  const events = [...scheduleEvents, ...jobEvents, ...identityEvents, ...platformEvents]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

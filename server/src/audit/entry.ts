@@ -41,6 +41,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   app: 'app',
   app_installation: 'inst',
   merge: 'mrg',
+  do_not_link: 'dnl',
 }
 
 /** The entry as it goes into the chain, in which it has this position. */

@@ -1,4 +1,5 @@
 /** Every type of event: what it means, the form of its payload, an example. */
+import { identityEvents } from '../identity/events.ts'
 import { jobEvents } from '../sdis/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import type { Hook } from '../http/openapi-document.ts'
@@ -22,6 +23,7 @@ export const catalogue: readonly EventType[] = [
   ...resources.flatMap(ofResource),
   ...scheduleEvents,
   ...jobEvents,
+  ...identityEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

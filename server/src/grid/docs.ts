@@ -61,7 +61,8 @@ export const claimProperties: Record<string, JsonSchema> = {
   },
   member_id: {
     type: 'string',
-    description: 'The merged object that it was claimed of; left out where that is the object itself.',
+    description:
+      'The merged object that it was claimed of; left out where that is the object itself.',
     examples: ['pty_1043'],
   },
   transaction: { type: 'string', description: 'Transaction that wrote it.', examples: ['tx_12'] },

@@ -1,7 +1,7 @@
 /** The five endpoints most resources have, one line each in a feature's routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRecord } from './door.ts'
-import { headsOf, membersOf } from './clusters.ts'
+import { headsNamed, headsOf, membersOf, namedIds, withHeads } from './clusters.ts'
 import { ApiError, invalid, notFound } from './errors.ts'
 import { etagOf, names, versionIn } from './etags.ts'
 import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from './history.ts'
@@ -172,10 +172,7 @@ function tellStanding(
 ): void {
   if (id === head) return
   const base = model === 'grid' ? '/api/v1/grid/v2' : '/api/v1'
-  reply.header(
-    'content-location',
-    `${base}/${resource.path}/${publicId(resource.prefix, head)}`,
-  )
+  reply.header('content-location', `${base}/${resource.path}/${publicId(resource.prefix, head)}`)
 }
 
 async function sendShaped(
@@ -241,7 +238,9 @@ export function createRoute(
       }
       refuseOutside(input)
       if (prepare) input = await prepare(app.store, write, input)
-      return await create(app.store, resource, write, input)
+      return await standingIn(app.store, write.org_id, input, (body) =>
+        create(app.store, resource, write, body),
+      )
     })
     return sendCreated(reply, outcome)
   })
@@ -259,6 +258,23 @@ async function repeatable(
     const replayed = error instanceof ApiError ? await earlierAnswer(store, request) : null
     if (!replayed) throw error
     return { id: 0, version: 0, body: replayed.body, replayed }
+  }
+}
+
+/** Runs a write. One that names objects that were merged since is run for those they stand at. */
+async function standingIn(
+  store: Store,
+  org_id: number,
+  input: Row,
+  run: (input: Row) => Promise<Outcome>,
+): Promise<Outcome> {
+  try {
+    return await run(input)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'validation_failed') throw error
+    const heads = await headsNamed(store.db, org_id, namedIds(input, new Set()))
+    if (heads.size === 0) throw error
+    return await run(withHeads(input, heads))
   }
 }
 
@@ -319,13 +335,10 @@ export function sendAnswered(reply: FastifyReply, { answer, replayed }: Answered
 export function patchRoute(app: FastifyInstance, resource: Resource): void {
   app.patch<ObjectRequest>(`/${resource.path}/:id`, patchDocs(resource), async (request, reply) => {
     const id = pathId(resource.prefix, request.params.id)
-    const outcome = await update(
-      app.store,
-      resource,
-      requestOf(request.caller, request.id),
-      id,
-      request.body,
-      ifMatch(request),
+    const write = requestOf(request.caller, request.id)
+    const expected = ifMatch(request)
+    const outcome = await standingIn(app.store, write.org_id, request.body, (body) =>
+      update(app.store, resource, write, id, body, expected),
     )
     return reply.header('etag', etagOf(outcome.version)).type(JSON_TYPE).send(outcome.body)
   })

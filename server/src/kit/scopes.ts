@@ -15,6 +15,7 @@ export const SCOPES = {
   'read:work_orders': 'See work orders.',
   'write:work_orders': 'Create, change and delete work orders.',
   'read:facts': 'See the facts behind values, their sources and history, and the schema.',
+  'write:facts': 'Make claims, pin values, set the rules between sources, merge objects.',
   'read:changes': 'Follow the ordered feed of creates, updates and deletes.',
   'read:events': 'Read the feed of events, with the objects they tell of.',
   'read:jobs': 'See data-integration jobs, their errors and facts.',

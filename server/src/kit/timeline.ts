@@ -70,7 +70,10 @@ export function fold(
   const values: Row = {}
   const winners = new Map<string, Assertion>()
   for (const [key, list] of pool) {
-    const winner = onePerSource(list).reduce<Assertion | null>((best, next) => better(best, next, ranks), null)
+    const winner = onePerSource(list).reduce<Assertion | null>(
+      (best, next) => better(best, next, ranks),
+      null,
+    )
     if (!winner) continue
     values[key] = winner.attrs[key] ?? null
     winners.set(key, winner)

@@ -6,6 +6,7 @@ import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
+import { tendIdentity } from '../identity/work.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
@@ -50,6 +51,7 @@ export function startWork(
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
+    loop('identity', log, (stopping) => tendIdentity(db, log, stopping)),
     loop('audit', log, async () =>
       (await sealAudits(db, await key)) >= SEALED_MANY ? 0 : SEALING_MS,
     ),

@@ -303,11 +303,7 @@ function noteTransition(load: Load, before: Row, after: Row, plan: Plan, now: Da
 }
 
 /** What the source said of one record, among all claims on the object that it became. */
-function ownClaims(
-  load: Load,
-  known: readonly Assertion[],
-  member: number | undefined,
-): Claim[] {
+function ownClaims(load: Load, known: readonly Assertion[], member: number | undefined): Claim[] {
   return known
     .filter((claim) => claim.source_id === load.source_id && claim.member === member)
     .sort((a, b) => a.valid_from - b.valid_from || a.tx_id - b.tx_id)
