@@ -20,7 +20,7 @@ export interface Candidate {
   decided_at: Date | null
 }
 
-const COLUMNS = `id, object_type, low_id, high_id, rule, score::float8, evidence, state, run_id, merge_id, actor_type, actor_id,
+const COLUMNS = `id, object_type, low_id, high_id, rule, score, evidence, state, run_id, merge_id, actor_type, actor_id,
   actor_name, created_at, decided_at`
 
 type CandidateRow = Omit<Candidate, 'id' | 'low_id' | 'high_id' | 'run_id' | 'merge_id'> &
@@ -114,7 +114,7 @@ export async function saveCandidates(
   const rows = await tx.query(
     `insert into match_candidate (org_id, id, object_type, low_id, high_id, rule, score, evidence, state, run_id, created_at)
      select $1, f.id, $2, f.low_id, f.high_id, f.rule, f.score, f.evidence, 'open', $3, $4
-     from jsonb_to_recordset($5::jsonb) as f(id bigint, low_id bigint, high_id bigint, rule text, score real, evidence jsonb)
+     from jsonb_to_recordset($5::jsonb) as f(id bigint, low_id bigint, high_id bigint, rule text, score float8, evidence jsonb)
      where not exists (select from do_not_link d where d.org_id = $1 and d.low_id = f.low_id and d.high_id = f.high_id)
        and not exists (select from cluster_member m where m.org_id = $1 and m.object_id in (f.low_id, f.high_id))
      on conflict (org_id, low_id, high_id) do nothing returning id`,

@@ -19,7 +19,7 @@ export interface Merge {
   unmerged_at: Date | null
 }
 
-const COLUMNS = `id, object_type, winner_id, loser_id, rule, score::float8, evidence, reason, actor_type, actor_id, actor_name, tx_id,
+const COLUMNS = `id, object_type, winner_id, loser_id, rule, score, evidence, reason, actor_type, actor_id, actor_name, tx_id,
   merged_at, unmerged_at`
 
 type MergeRow = Omit<Merge, NumberName> & Record<NumberName, string>

@@ -30,8 +30,8 @@ interface Rule {
   of: (a: Row, b: Row) => { level: string; left: unknown; right: unknown } | null
 }
 
-/** Odds that two records that share a block are one: about one in thirty-two. */
-const PRIOR = -5
+/** Odds, as their log2, that two records that share a block are one: about one in twenty-three. */
+const PRIOR = -4.5
 
 const NAME: Levels = {
   exact: [0.6, 0.002],
