@@ -171,7 +171,12 @@ describe('what two sources load', () => {
 
   it('stays two where one source lists both', async () => {
     const client = await newOrganization()
-    await load(client, parties('Yardi'), `${HEAD}t1,Harrow & Pine,R-5,\nt2,Harrow & Pine,R-5,\n`, '2026-01-01')
+    await load(
+      client,
+      parties('Yardi'),
+      `${HEAD}t1,Harrow & Pine,R-5,\nt2,Harrow & Pine,R-5,\n`,
+      '2026-01-01',
+    )
     await tend(client)
     expect(await names(client)).toHaveLength(2)
     expect(await candidates(client)).toEqual([])

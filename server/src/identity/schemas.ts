@@ -53,7 +53,7 @@ const comparison: JsonSchema = {
   description: 'One comparison of the two.',
   properties: {
     comparison: text('What was compared.', 'name'),
-    level: text('How far both agree: exact, close, similar, different or identifier.', 'close'),
+    level: text('How far both agree, such as exact, close, similar or different.', 'close'),
     left: { description: 'Value of the first object.', examples: ['Harrow & Pine LLP'] },
     right: { description: 'Value of the second object.', examples: ['Harrow and Pine L.L.P.'] },
     weight: {

@@ -30,6 +30,9 @@ interface Rule {
   of: (a: Row, b: Row) => { level: string; left: unknown; right: unknown } | null
 }
 
+/** Two that are called differently are never one beyond doubt, whatever else they share. */
+const UNNAMED_MAX = 0.97
+
 /** Odds, as their log2, that two records that share a block are one: about one in twenty-three. */
 const PRIOR = -4.5
 
@@ -40,6 +43,8 @@ const NAME: Levels = {
   different: [0.02, 0.974],
 }
 
+const MONTH_MS = 31 * 86_400_000
+
 const EXACT_OR_NOT = (m: number, u: number): Levels => ({
   exact: [m, u],
   different: [1 - m, 1 - u],
@@ -48,7 +53,7 @@ const EXACT_OR_NOT = (m: number, u: number): Levels => ({
 /** Words that say what kind of company it is, not which one, each in its shortest spelling. */
 const LEGAL_FORMS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    'inc llc llp lp ltd co corp plc gmbh ag kg se sa sarl bv nv spa srl'
+    'inc llc pllc llp lllp lp ltd co corp plc pc gmbh ag kg kgaa ohg se sa sarl bv nv spa srl oy ab aps'
       .split(' ')
       .map((form) => [form, form]),
   ),
@@ -166,7 +171,7 @@ const names: Rule = {
 /** An LLC and an Inc of one name are two companies, though one of them may be a slip. */
 const legalForm: Rule = {
   comparison: 'legal_form',
-  levels: { exact: [0.93, 0.35], different: [0.07, 0.65] },
+  levels: { exact: [0.93, 0.6], different: [0.07, 0.4] },
   of: (a, b) => {
     const form = (row: Row): string =>
       wordsOf(String(row['legal_name'] ?? ''))
@@ -184,20 +189,51 @@ function addressOf(row: Row): Row {
   return list[0] ?? {}
 }
 
-function addressRule(part: string, levels: Levels, words: (text: string) => string[]): Rule {
+/**
+ * How near two addresses are: one comparison, because street, postal code and city say the same thing three times over.
+ * @param shared how often two things have the same street and number: tenants share a house, properties do not.
+ */
+function addressRule(shared: number): Rule {
   return {
-    comparison: part,
-    levels,
+    comparison: 'address',
+    levels: {
+      exact: [0.7, shared],
+      close: [0.1, shared],
+      postal_code: [0.1, 0.05],
+      city: [0.05, 0.1],
+      other_street: [0.1, 0.3],
+      different: [0.05, 0.7],
+    },
     of: (a, b) => {
-      const [left, right] = [addressOf(a)[part], addressOf(b)[part]]
-      if (typeof left !== 'string' || typeof right !== 'string' || !left || !right) return null
-      if (!('close' in levels)) {
-        const same = words(left).join(' ') === words(right).join(' ')
-        return { level: same ? 'exact' : 'different', left, right }
-      }
-      return { level: streetLevel(words(left), words(right)), left, right }
+      const [left, right] = [addressOf(a), addressOf(b)]
+      const level = addressLevel(left, right)
+      if (level === null) return null
+      return { level, left: addressText(left), right: addressText(right) }
     },
   }
+}
+
+function addressText(address: Row): string {
+  return ['line1', 'city', 'postal_code'].flatMap((part) => address[part] ?? []).join(', ')
+}
+
+/** Null where nothing of both is known. */
+function addressLevel(a: Row, b: Row): string | null {
+  const same = (part: string): boolean | null => {
+    const [left, right] = [a[part], b[part]].map((text) =>
+      typeof text === 'string' ? wordsOf(text).join(' ') : '',
+    )
+    return left && right ? left === right : null
+  }
+  const [code, city] = [same('postal_code'), same('city')]
+  if (code === null && city === null) return null
+  if (code === false || (code === null && city === false)) return 'different'
+  const street =
+    typeof a['line1'] === 'string' && typeof b['line1'] === 'string'
+      ? streetLevel(streetWords(a['line1']), streetWords(b['line1']))
+      : null
+  if (street === 'different') return 'other_street'
+  return street ?? (code ? 'postal_code' : 'city')
 }
 
 /** The number of the house tells more than the street. */
@@ -239,28 +275,35 @@ function measured(field: string): Rule {
   }
 }
 
-/** Days: the same, or within a month. */
-function dated(field: string): Rule {
-  return {
-    comparison: field,
-    levels: { exact: [0.8, 0.003], close: [0.12, 0.02], different: [0.08, 0.977] },
-    of: (a, b) => {
-      const [left, right] = [Date.parse(String(a[field])), Date.parse(String(b[field]))]
-      if (Number.isNaN(left) || Number.isNaN(right)) return null
-      const days = Math.abs(left - right) / 86_400_000
-      const level = days === 0 ? 'exact' : days <= 31 ? 'close' : 'different'
-      return { level, left: a[field], right: b[field] }
-    },
-  }
-}
+const TERM_FIELDS = ['commencement_date', 'expiration_date'] as const
 
-const line1 = addressRule(
-  'line1',
-  { exact: [0.75, 0.001], close: [0.15, 0.004], different: [0.1, 0.995] },
-  streetWords,
-)
-const postal_code = addressRule('postal_code', EXACT_OR_NOT(0.9, 0.02), wordsOf)
-const city = addressRule('city', EXACT_OR_NOT(0.95, 0.1), wordsOf)
+/** Begin and end of a lease, compared together: terms of the same length make them alike by themselves. */
+const term: Rule = {
+  comparison: 'term',
+  levels: {
+    exact: [0.7, 0.005],
+    close: [0.15, 0.02],
+    similar: [0.1, 0.05],
+    different: [0.05, 0.925],
+  },
+  of: (a, b) => {
+    const apart = TERM_FIELDS.map((field) =>
+      Math.abs(Date.parse(String(a[field])) - Date.parse(String(b[field]))),
+    )
+    if (apart.some(Number.isNaN)) return null
+    const within = (ms: number): number => apart.filter((one) => one <= ms).length
+    const level =
+      within(0) === 2
+        ? 'exact'
+        : within(MONTH_MS) === 2
+          ? 'close'
+          : within(0) === 1
+            ? 'similar'
+            : 'different'
+    const text = (row: Row): string => TERM_FIELDS.map((field) => row[field]).join(' to ')
+    return { level, left: text(a), right: text(b) }
+  },
+}
 
 /** What is compared, by type. */
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
@@ -270,24 +313,14 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
     equal('tax_id_last4', 0.95, 0.0005),
     equal('lei', 0.99, 0.00001),
     equal('registration_number', 0.95, 0.00001),
-    equal('kind', 0.98, 0.6),
-    line1,
-    postal_code,
-    city,
+    equal('kind', 0.98, 0.7),
+    addressRule(0.02),
   ],
-  property: [names, line1, postal_code, city, measured('land_area')],
-  building: [
-    names,
-    line1,
-    postal_code,
-    city,
-    measured('rentable_area'),
-    equal('year_built', 0.9, 0.02),
-  ],
+  property: [names, addressRule(0.002), measured('land_area')],
+  building: [names, addressRule(0.01), measured('rentable_area'), equal('year_built', 0.9, 0.02)],
   lease: [
     equal('tenant_party_id', 0.95, 0.02),
-    dated('commencement_date'),
-    dated('expiration_date'),
+    term,
     measured('rentable_area'),
     equal('lease_number', 0.9, 0.0001),
   ],
@@ -296,9 +329,12 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
 /** Types that are compared by likeness. */
 export const COMPARED_TYPES: readonly string[] = Object.keys(RULES)
 
-/** Whether both are worth comparing: in one country, and with the same postal code or first word of a name. */
+/**
+ * Whether both are worth comparing: leases of one tenant in one property; all else in one country, and with the same postal code or first word of a name.
+ */
 export function inOneBlock(type: string, a: Row, b: Row): boolean {
-  if (type === 'lease') return a['property_id'] === b['property_id']
+  if (type === 'lease')
+    return a['property_id'] === b['property_id'] && a['tenant_party_id'] === b['tenant_party_id']
   const [left, right] = [addressOf(a), addressOf(b)]
   const known = (part: string): boolean => Boolean(left[part] && right[part])
   if (known('country') && left['country'] !== right['country']) return false
@@ -319,5 +355,7 @@ export function likeness(type: string, a: Row, b: Row): Likeness {
   const sum = comparisons.reduce((total, { weight }) => total + weight, PRIOR)
   // Rounded down: what is shown as 0.98 is at least that.
   const score = Math.floor((10_000 * 2 ** sum) / (1 + 2 ** sum)) / 10_000
-  return { score, comparisons }
+  const name = comparisons.find(({ comparison }) => comparison === 'name')
+  const named = !name || name.level === 'exact' || name.level === 'close'
+  return { score: named ? score : Math.min(score, UNNAMED_MAX), comparisons }
 }
