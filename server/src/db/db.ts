@@ -209,5 +209,13 @@ function asTx(client: PoolClient): Tx {
       const result = await client.query(sql, [...params])
       return result.rows as T[]
     },
+    async cells({ sql, params }: Statement): Promise<Cells[]> {
+      const raw = { text: sql, values: [...params], rowMode: 'array' as const, types: AS_TEXT }
+      const { rows } = await client.query<(string | null)[]>(raw)
+      return rows.map((row) => row.map((cell) => (cell === null ? null : Buffer.from(cell))))
+    },
   }
 }
+
+/** Leaves values as the database writes them. */
+const AS_TEXT = { getTypeParser: () => (text: string | Buffer) => text }

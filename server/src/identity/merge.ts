@@ -8,6 +8,7 @@ import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Known, Source } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
+import { flightsIn } from '../kit/once.ts'
 import { record } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFields } from '../kit/row.ts'
@@ -57,16 +58,17 @@ export interface MergeRequest {
 export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<Merge> {
   const { store, org_id, actor } = doer
   const { resource, loser: loser_id } = request
+  // Taken before anything is locked that those may wait for who hand out ids.
+  const [id] = (await store.db.ids(1)) as [number]
   const standing = await standingOf(tx, org_id, [request.winner, loser_id])
   const winner_id = standing.get(request.winner) ?? request.winner
   if (winner_id === (standing.get(loser_id) ?? loser_id)) throw alreadyOne()
   if (standing.has(loser_id)) throw mergedAlready(resource, loser_id, standing.get(loser_id))
   const [winner, loser] = await lockBoth(tx, org_id, resource, winner_id, loser_id)
   refuse(await obstaclesTo(tx, org_id, winner_id, loser_id), request.force)
-  const [known, ranks] = await Promise.all([
-    assertionsOf(store.db, org_id, [winner_id, loser_id]),
-    ranksOf(store.db, org_id),
-  ])
+  const db = flightsIn(tx)
+  const known = await assertionsOf(db, org_id, [winner_id, loser_id])
+  const ranks = await ranksOf(db, org_id)
   const name = publicId(resource.prefix, loser_id)
   const joined = (known.get(loser_id) ?? []).map((claim) => ({
     ...claim,
@@ -76,15 +78,15 @@ export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<
   const at = timeAfter(winner, loser)
   const claims = [...(known.get(winner_id) ?? []), ...joined]
   await pass(tx, doer, resource, leavingChange(loser, at), at)
-  await pass(tx, doer, resource, standingChange(resource, winner, claims, ranks, at), at)
-  const [id] = (await store.db.ids(1)) as [number]
+  const change = standingChange(resource, winner, claims, ranks, at)
+  const tx_id = await pass(tx, doer, resource, change, at)
   const done: Merge = {
     ...{ id, object_type: resource.name, winner_id, loser_id },
     ...{ rule: request.rule, score: request.score, evidence: request.evidence },
-    ...{ reason: request.reason, merged_at: at, unmerged_at: null, tx_id: 0 },
+    ...{ reason: request.reason, merged_at: at, unmerged_at: null, tx_id },
     ...{ actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
   }
-  done.tx_id = await tell(tx, doer, 'object.merged', done)
+  await tell(tx, doer, 'object.merged', done)
   await saveMerge(tx, org_id, done, name)
   await askToFollow(tx, org_id, { type: resource.name, id: loser_id }, false)
   return done
@@ -101,6 +103,7 @@ export async function unmerge(
   merge_id: number,
 ): Promise<{ resource: Resource; head: number }> {
   const { store, org_id } = doer
+  const [pair_id] = (await store.db.ids(1)) as [number]
   const found = await lockMerge(tx, org_id, merge_id)
   if (!found) throw notFound(`Merge ${publicId('mrg', merge_id)}`)
   if (found.unmerged_at) throw new ApiError('conflict', 'The merge is undone already.')
@@ -110,23 +113,31 @@ export async function unmerge(
   const parts = await partsOf(tx, org_id, loser_id)
   const rows = await lockObjects(tx, org_id, resource.name, [head, loser_id])
   const [winner, loser] = [rows.get(head), rows.get(loser_id)] as [Present, Present]
-  const [known, ranks] = await Promise.all([
-    assertionsOf(store.db, org_id, [head]),
-    ranksOf(store.db, org_id),
-  ])
-  const claims = known.get(head) ?? []
+  const db = flightsIn(tx)
+  const claims = (await assertionsOf(db, org_id, [head])).get(head) ?? []
+  const ranks = await ranksOf(db, org_id)
   const leaving = new Set([loser_id, ...parts])
   const goes = ({ member = head }: Known): boolean => leaving.has(member)
   const at = timeAfter(winner, loser)
   const staying = claims.filter((claim) => !goes(claim))
-  if (!winner.deleted)
-    await pass(tx, doer, resource, standingChange(resource, winner, staying, ranks, at), at)
+  let tx_id: number | null = null
+  if (!winner.deleted) {
+    const change = standingChange(resource, winner, staying, ranks, at)
+    tx_id = await pass(tx, doer, resource, change, at)
+  }
   const own = claims.filter(goes).map((claim) => (claim.member === loser_id ? alone(claim) : claim))
-  await pass(tx, doer, resource, returningChange(resource, loser, own, ranks, at), at, true)
+  const back = await pass(
+    tx,
+    doer,
+    resource,
+    returningChange(resource, loser, own, ranks, at),
+    at,
+    true,
+  )
   const ended = { ...found, unmerged_at: at }
-  const tx_id = await tell(tx, doer, 'object.unmerged', ended)
-  await endMerge(tx, org_id, found, parts, { tx_id, at })
-  const pair = { a: found.winner_id, b: loser_id, reason: 'unmerged' }
+  await tell(tx, doer, 'object.unmerged', ended)
+  await endMerge(tx, org_id, found, parts, { tx_id: tx_id ?? back, at })
+  const pair = { id: pair_id, a: found.winner_id, b: loser_id, reason: 'unmerged' }
   await keepApart(tx, doer, resource.name, pair)
   await askToFollow(tx, org_id, { type: resource.name, id: head }, true)
   return { resource, head }
@@ -256,6 +267,7 @@ function endedAt(claims: readonly Known[], before: Row): unknown {
   return ends.length > 0 ? new Date(Math.max(...ends)).toISOString() : before['archived_at']
 }
 
+/** @returns the transaction it stands in. */
 async function pass(
   tx: Tx,
   { org_id, actor }: Doer,
@@ -263,16 +275,17 @@ async function pass(
   change: Change,
   at: Date,
   restore = false,
-): Promise<void> {
+): Promise<number> {
   const context = { org_id, actor, source_id: API_SOURCE, at, restore }
   const { sql, params } = writeStatement(resource, [change], context)
-  const [written] = await tx.query<{ count: string }>(sql, params)
+  const [written] = await tx.query<{ count: string; tx_id: string }>(sql, params)
   if (Number(written?.count) !== 1)
     throw new ApiError('conflict', 'Another write came first; try again.')
+  return Number(written?.tx_id)
 }
 
-async function tell(tx: Tx, doer: Doer, type: string, done: Merge): Promise<number> {
+async function tell(tx: Tx, doer: Doer, type: string, done: Merge): Promise<void> {
   const object = mergeView(doer.store.registry, done)
   const happening = { type, object_type: 'merge', object_id: done.id, object }
-  return await record(tx, doer.org_id, doer.actor, [happening])
+  await record(tx, doer.org_id, doer.actor, [happening])
 }

@@ -29,14 +29,14 @@ function pairOf(row: PairRow): Pair {
 }
 
 /**
- * Notes that two objects are to stay two, and closes what asks whether they are one. A pair that is noted stays as it was.
+ * Notes under a new id that two objects are to stay two, and closes what asks whether they are one. A pair that is noted stays as it was.
  * @throws 409 `conflict` while they are merged, by themselves or by way of others.
  */
 export async function keepApart(
   tx: Tx,
   { org_id, actor, store }: Pick<Doer, 'org_id' | 'actor' | 'store'>,
   object_type: string,
-  { a, b, reason }: { a: number; b: number; reason: string | null },
+  { id, a, b, reason }: { id: number; a: number; b: number; reason: string | null },
 ): Promise<Pair> {
   const [low, high] = a < b ? [a, b] : [b, a]
   const [same] = await tx.query<{ one: boolean }>(
@@ -45,7 +45,6 @@ export async function keepApart(
     [org_id, [low, high]],
   )
   if (same?.one) throw new ApiError('conflict', 'Both are one object now; undo that merge instead.')
-  const [id] = (await store.db.ids(1)) as [number]
   const now = new Date()
   const [row] = await tx.query<PairRow>(
     `with noted as (

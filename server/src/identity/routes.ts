@@ -166,8 +166,9 @@ function pairRoutes(app: FastifyInstance): void {
       const { resource, ids } = objectsOf(store, given)
       const [a, b] = ids as [number, number]
       const answered = await once(store, writeRequest(request), async (tx) => {
+        const [id] = (await store.db.ids(1)) as [number]
         await requireBoth(tx, doer.org_id, resource, given, [a, b])
-        const pair = await keepApart(tx, doer, resource.name, { a, b, reason })
+        const pair = await keepApart(tx, doer, resource.name, { id, a, b, reason })
         return json(201, pairView(store.registry, pair))
       })
       return sendAnswered(reply, answered)
@@ -287,8 +288,9 @@ function decisionRoutes(app: FastifyInstance): void {
       const { reason = null } = request.body
       const answered = await once(store, writeRequest(request), async (tx) => {
         const found = await openCandidate(tx, doer.org_id, request.params.id)
+        const [id] = (await store.db.ids(1)) as [number]
         const { low_id: a, high_id: b, object_type } = found
-        await keepApart(tx, doer, object_type, { a, b, reason })
+        await keepApart(tx, doer, object_type, { id, a, b, reason })
         return await answerOf(tx, doer, found)
       })
       return sendAnswered(reply, answered)

@@ -37,8 +37,7 @@ export function mergeView(registry: Registry, merge: Merge): Row {
     merged_at: merge.merged_at.toISOString(),
     unmerged_at: merge.unmerged_at?.toISOString() ?? null,
     actor: actorOf(merge),
-    // Not known yet where the event of the merge tells of it.
-    ...(merge.tx_id === 0 ? {} : { transaction: publicId('tx', merge.tx_id) }),
+    transaction: publicId('tx', merge.tx_id),
   }
 }
 

@@ -3,11 +3,11 @@
  * of that one take in the claims of all its members.
  */
 import type { Row } from './resource.ts'
-import type { OrgDb } from './types.ts'
+import type { Flights } from './types.ts'
 
 /** Where each of the objects stands now that was merged into another one, by id; the others are left out. */
 export async function headsOf(
-  db: OrgDb,
+  db: Flights,
   org_id: number,
   ids: readonly number[],
 ): Promise<Map<number, number>> {
@@ -23,7 +23,7 @@ export async function headsOf(
 
 /** Public ids of what was merged into the object, in the order of the ids; at most `limit`. */
 export async function membersOf(
-  db: OrgDb,
+  db: Flights,
   org_id: number,
   id: number,
   limit: number,
@@ -73,7 +73,7 @@ export function withHeads<T>(value: T, heads: ReadonlyMap<string, string>, named
 
 /** By public id, the object that each of these stands at now; those that were not merged are left out. */
 export async function headsNamed(
-  db: OrgDb,
+  db: Flights,
   org_id: number,
   names: ReadonlySet<string>,
 ): Promise<Map<string, string>> {

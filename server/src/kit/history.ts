@@ -9,7 +9,7 @@ import { emptyValue, normalise } from './row.ts'
 import { unrestricted } from './restriction.ts'
 import { fold } from './timeline.ts'
 import type { Assertion, Folded, SourceRank } from './timeline.ts'
-import type { OrgDb } from './types.ts'
+import type { Flights, OrgDb } from './types.ts'
 
 /** An assertion with what its transaction says about it. */
 export interface Known extends Assertion {
@@ -40,7 +40,7 @@ const CLAIM = `a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retrac
  * for them now. `known_at` leaves out what was recorded later; clusters are those of today.
  */
 export async function assertionsOf(
-  db: OrgDb,
+  db: Flights,
   org_id: number,
   ids: readonly number[],
   known_at: number | null = null,
@@ -73,7 +73,7 @@ export async function assertionsOf(
  * what events of imports are rendered from, the same at any time. References are as they were claimed.
  */
 export async function assertionsEver(
-  db: OrgDb,
+  db: Flights,
   org_id: number,
   ids: readonly number[],
 ): Promise<Map<number, Held[]>> {
@@ -138,7 +138,7 @@ function knownOf(rows: readonly Cells[]): Map<number, Held[]> {
 }
 
 /** Puts the objects that stand for merged ones in the place of those that claims name. */
-async function standIn(db: OrgDb, org_id: number, known: Map<number, Known[]>): Promise<void> {
+async function standIn(db: Flights, org_id: number, known: Map<number, Known[]>): Promise<void> {
   const names = new Set<string>()
   for (const claims of known.values()) for (const { attrs } of claims) namedIds(attrs, names)
   const heads = await headsNamed(db, org_id, names)
@@ -206,7 +206,7 @@ const BUILT_IN: readonly Source[] = [
 ]
 
 /** The organization's sources by id. */
-export async function ranksOf(db: OrgDb, org_id: number): Promise<Map<number, Source>> {
+export async function ranksOf(db: Flights, org_id: number): Promise<Map<number, Source>> {
   const [rows] = await db.fly(org_id, [
     {
       sql: 'select id, kind, name, rank, min_confidence from source where org_id = $1::bigint',
