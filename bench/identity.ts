@@ -2,17 +2,19 @@
 import type { Server } from './server.ts'
 
 /** Pairs merged and taken back; half of the losers have leases. */
-const PAIRS = 200
+const PAIRS = 100
 const LEASES_OF_LOSER = 5
 
 /** Other parties and leases in the organization. */
-const OTHERS = 2_000
+const OTHERS = 1_000
 
 const AT_ONCE = 8
 
 export interface IdentityResult {
   pairs: number
   leases_that_follow: number
+  /** A plain change of a party in the same run, to compare with. */
+  patch_p50_ms: number
   merge_p50_ms: number
   merge_p95_ms: number
   unmerge_p50_ms: number
@@ -25,6 +27,8 @@ export async function benchIdentity(server: Server): Promise<IdentityResult> {
     property_type: 'office',
     status: 'owned',
     address: { line1: '1 Harbor Street', city: 'Boston', postal_code: '02110', country: 'US' },
+    latitude: 42.36,
+    longitude: -71.05,
     time_zone: 'America/New_York',
     currency: 'USD',
     area_unit: 'sqft',
@@ -41,8 +45,12 @@ export async function benchIdentity(server: Server): Promise<IdentityResult> {
     for (let i = 0; i < count; i++) await post(server, '/leases', leaseOf(id))
   })
   const merges: string[] = []
+  const patch_ms: number[] = []
   const merge_ms: number[] = []
   for (let n = 0; n < PAIRS; n++) {
+    const before = performance.now()
+    await send(server, 'PATCH', `/parties/${ids[2 * n]}`, { ticker: `T${n}` })
+    patch_ms.push(performance.now() - before)
     const start = performance.now()
     const { id } = await post(server, '/grid/v2/merges', {
       winner: ids[2 * n],
@@ -60,13 +68,14 @@ export async function benchIdentity(server: Server): Promise<IdentityResult> {
   const result = {
     pairs: PAIRS,
     leases_that_follow: (PAIRS / 2) * LEASES_OF_LOSER,
+    patch_p50_ms: quantile(patch_ms, 0.5),
     merge_p50_ms: quantile(merge_ms, 0.5),
     merge_p95_ms: quantile(merge_ms, 0.95),
     unmerge_p50_ms: quantile(unmerge_ms, 0.5),
     unmerge_p95_ms: quantile(unmerge_ms, 0.95),
   }
   process.stdout.write(
-    `merge p50 ${result.merge_p50_ms} ms, p95 ${result.merge_p95_ms} ms; unmerge p50 ${result.unmerge_p50_ms} ms, p95 ${result.unmerge_p95_ms} ms\n`,
+    `merge p50 ${result.merge_p50_ms} ms, p95 ${result.merge_p95_ms} ms; unmerge p50 ${result.unmerge_p50_ms} ms, p95 ${result.unmerge_p95_ms} ms; a patch ${result.patch_p50_ms} ms\n`,
   )
   return result
 }

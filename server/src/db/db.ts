@@ -195,12 +195,18 @@ function marked(statement: Statement): Statement {
 }
 
 /**
- * Waits for statements of one transaction that were sent one behind the other.
+ * Waits for statements of one transaction that were sent one behind the other. @returns what each came to.
  * @throws what the first that failed threw: the database refuses those behind it for its sake.
  */
-export async function inOrder(sent: readonly Promise<unknown>[]): Promise<void> {
+export async function inOrder<const T extends readonly Promise<unknown>[]>(
+  sent: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const ended = await Promise.allSettled(sent)
-  for (const one of ended) if (one.status === 'rejected') throw one.reason
+  const results = ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+  return results as { -readonly [K in keyof T]: Awaited<T[K]> }
 }
 
 function asTx(client: PoolClient): Tx {

@@ -1,4 +1,5 @@
 /** SQL of merges: the log, the pointers, what stands in the way. */
+import { inOrder } from '../db/db.ts'
 import type { Row } from '../kit/resource.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
 
@@ -165,45 +166,47 @@ export async function saveMerge(
   public_id: string,
 ): Promise<void> {
   const { id, object_type, winner_id, loser_id, actor_type, actor_id, actor_name } = merge
-  await tx.query(
-    `insert into object_merge (org_id, id, object_type, winner_id, loser_id, rule, score, evidence, reason, actor_type, actor_id,
+  await inOrder([
+    tx.query(
+      `insert into object_merge (org_id, id, object_type, winner_id, loser_id, rule, score, evidence, reason, actor_type, actor_id,
        actor_name, tx_id, merged_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-    [
+      [
+        org_id,
+        id,
+        object_type,
+        winner_id,
+        loser_id,
+        merge.rule,
+        merge.score,
+        JSON.stringify(merge.evidence),
+        merge.reason,
+        actor_type,
+        actor_id,
+        actor_name,
+        merge.tx_id,
+        merge.merged_at,
+      ],
+    ),
+    tx.query('update cluster_member set head_id = $3 where org_id = $1 and head_id = $2', [
       org_id,
-      id,
-      object_type,
-      winner_id,
       loser_id,
-      merge.rule,
-      merge.score,
-      JSON.stringify(merge.evidence),
-      merge.reason,
-      actor_type,
-      actor_id,
-      actor_name,
-      merge.tx_id,
-      merge.merged_at,
-    ],
-  )
-  await tx.query('update cluster_member set head_id = $3 where org_id = $1 and head_id = $2', [
-    org_id,
-    loser_id,
-    winner_id,
-  ])
-  await tx.query(
-    'insert into cluster_member (org_id, object_id, head_id, object_type, public_id) values ($1, $2, $3, $4, $5)',
-    [org_id, loser_id, winner_id, object_type, public_id],
-  )
-  // What was still to be decided within the new cluster is.
-  await tx.query(
-    `with part(id) as (
+      winner_id,
+    ]),
+    tx.query(
+      'insert into cluster_member (org_id, object_id, head_id, object_type, public_id) values ($1, $2, $3, $4, $5)',
+      [org_id, loser_id, winner_id, object_type, public_id],
+    ),
+    // What was still to be decided within the new cluster is.
+    tx.query(
+      `with part(id) as (
        select $2::bigint union all select object_id from cluster_member where org_id = $1 and head_id = $2::bigint
      )
      update match_candidate c set state = 'accepted', merge_id = $3, decided_at = $4, actor_type = $5, actor_id = $6, actor_name = $7
      where c.org_id = $1 and c.state = 'open' and c.low_id in (select id from part) and c.high_id in (select id from part)`,
-    [org_id, winner_id, id, merge.merged_at, actor_type, actor_id, actor_name],
-  )
+      [org_id, winner_id, id, merge.merged_at, actor_type, actor_id, actor_name],
+    ),
+  ])
 }
 
 /** What was merged into an object, directly or not, by merges that hold. */
@@ -226,18 +229,17 @@ export async function endMerge(
   parts: readonly number[],
   ended: { tx_id: number; at: Date },
 ): Promise<void> {
-  await tx.query(
-    'update object_merge set unmerged_at = $3, unmerge_tx = $4 where org_id = $1 and id = $2',
-    [org_id, id, ended.at, ended.tx_id],
-  )
-  await tx.query('delete from cluster_member where org_id = $1 and object_id = $2', [
-    org_id,
-    loser_id,
+  await inOrder([
+    tx.query(
+      'update object_merge set unmerged_at = $3, unmerge_tx = $4 where org_id = $1 and id = $2',
+      [org_id, id, ended.at, ended.tx_id],
+    ),
+    tx.query('delete from cluster_member where org_id = $1 and object_id = $2', [org_id, loser_id]),
+    tx.query(
+      'update cluster_member set head_id = $2 where org_id = $1 and object_id = any($3::bigint[])',
+      [org_id, loser_id, parts],
+    ),
   ])
-  await tx.query(
-    'update cluster_member set head_id = $2 where org_id = $1 and object_id = any($3::bigint[])',
-    [org_id, loser_id, parts],
-  )
 }
 
 /** Asks that what refers to an object follows it. */

@@ -2,6 +2,7 @@
  * Two objects become one, and two again. Neither changes a fact: a pointer says at which object a merged one stands, and
  * both rows are made anew from the claims that are theirs.
  */
+import { inOrder } from '../db/db.ts'
 import { writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
@@ -65,10 +66,13 @@ export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<
   if (winner_id === (standing.get(loser_id) ?? loser_id)) throw alreadyOne()
   if (standing.has(loser_id)) throw mergedAlready(resource, loser_id, standing.get(loser_id))
   const [winner, loser] = await lockBoth(tx, org_id, resource, winner_id, loser_id)
-  refuse(await obstaclesTo(tx, org_id, winner_id, loser_id), request.force)
   const db = flightsIn(tx)
-  const known = await assertionsOf(db, org_id, [winner_id, loser_id])
-  const ranks = await ranksOf(db, org_id)
+  const [obstacles, known, ranks] = await inOrder([
+    obstaclesTo(tx, org_id, winner_id, loser_id),
+    assertionsOf(db, org_id, [winner_id, loser_id]),
+    ranksOf(db, org_id),
+  ])
+  refuse(obstacles, request.force)
   const name = publicId(resource.prefix, loser_id)
   const joined = (known.get(loser_id) ?? []).map((claim) => ({
     ...claim,
@@ -77,18 +81,22 @@ export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<
   }))
   const at = timeAfter(winner, loser)
   const claims = [...(known.get(winner_id) ?? []), ...joined]
-  await pass(tx, doer, resource, leavingChange(loser, at), at)
   const change = standingChange(resource, winner, claims, ranks, at)
-  const tx_id = await pass(tx, doer, resource, change, at)
+  const [, tx_id] = await inOrder([
+    pass(tx, doer, resource, leavingChange(loser, at), at),
+    pass(tx, doer, resource, change, at),
+  ])
   const done: Merge = {
     ...{ id, object_type: resource.name, winner_id, loser_id },
     ...{ rule: request.rule, score: request.score, evidence: request.evidence },
     ...{ reason: request.reason, merged_at: at, unmerged_at: null, tx_id },
     ...{ actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
   }
-  await tell(tx, doer, 'object.merged', done)
-  await saveMerge(tx, org_id, done, name)
-  await askToFollow(tx, org_id, { type: resource.name, id: loser_id }, false)
+  await inOrder([
+    tell(tx, doer, 'object.merged', done),
+    saveMerge(tx, org_id, done, name),
+    askToFollow(tx, org_id, { type: resource.name, id: loser_id }, false),
+  ])
   return done
 }
 
@@ -114,8 +122,8 @@ export async function unmerge(
   const rows = await lockObjects(tx, org_id, resource.name, [head, loser_id])
   const [winner, loser] = [rows.get(head), rows.get(loser_id)] as [Present, Present]
   const db = flightsIn(tx)
-  const claims = (await assertionsOf(db, org_id, [head])).get(head) ?? []
-  const ranks = await ranksOf(db, org_id)
+  const [known, ranks] = await inOrder([assertionsOf(db, org_id, [head]), ranksOf(db, org_id)])
+  const claims = known.get(head) ?? []
   const leaving = new Set([loser_id, ...parts])
   const goes = ({ member = head }: Known): boolean => leaving.has(member)
   const at = timeAfter(winner, loser)
@@ -135,11 +143,13 @@ export async function unmerge(
     true,
   )
   const ended = { ...found, unmerged_at: at }
-  await tell(tx, doer, 'object.unmerged', ended)
-  await endMerge(tx, org_id, found, parts, { tx_id: tx_id ?? back, at })
   const pair = { id: pair_id, a: found.winner_id, b: loser_id, reason: 'unmerged' }
+  await inOrder([
+    tell(tx, doer, 'object.unmerged', ended),
+    endMerge(tx, org_id, found, parts, { tx_id: tx_id ?? back, at }),
+    askToFollow(tx, org_id, { type: resource.name, id: head }, true),
+  ])
   await keepApart(tx, doer, resource.name, pair)
-  await askToFollow(tx, org_id, { type: resource.name, id: head }, true)
   return { resource, head }
 }
 

@@ -17,11 +17,11 @@ async function newParty(client: TestClient, legal_name: string): Promise<string>
   return (await client.post('/parties', { kind: 'company', legal_name })).body.id
 }
 
-describe('a merge among other writes', () => {
+describe('a merge among other writes', { timeout: 60_000 }, () => {
   it('loses none of them', async () => {
     const client = await newOrganization()
     const { property_id } = await leaseParents(client)
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 3; round++) {
       const [a, b] = [await newParty(client, 'A'), await newParty(client, 'B')]
       const [merge, first, second, third, fourth] = await Promise.all([
         client.post('/grid/v2/merges', { winner: a, loser: b }),
@@ -52,7 +52,7 @@ describe('a merge among other writes', () => {
 
   it('is done once of two that cross', async () => {
     const client = await newOrganization()
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const [a, b, c] = [
         await newParty(client, 'A'),
         await newParty(client, 'B'),

@@ -1,5 +1,5 @@
 /** POSTs that are no writes of a resource: done once per idempotency key, in one transaction with the answer kept. */
-import type { Cells } from '../db/pipeline.ts'
+import { inOrder } from '../db/db.ts'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError } from './errors.ts'
 import { answerIn, original, remember } from './idempotency.ts'
@@ -58,11 +58,7 @@ export async function once(
  */
 export function flightsIn(tx: Tx): Flights {
   return {
-    fly: async (_org_id, statements) => {
-      const results: Cells[][] = []
-      for (const statement of statements) results.push(await tx.cells(statement))
-      return results
-    },
+    fly: async (_org_id, statements) => await inOrder(statements.map((one) => tx.cells(one))),
   }
 }
 
