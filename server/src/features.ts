@@ -11,6 +11,7 @@ import { eventRoutes } from './events/routes.ts'
 import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
 import { gridRoutes } from './grid/routes.ts'
+import { identityRoutes } from './identity/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import type { Rollup } from './kit/store.ts'
 import { leaseRollup } from './leases/rollups.ts'
@@ -49,6 +50,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   queryRoutes,
   schemaRoutes,
   truthRoutes,
+  identityRoutes,
   changeRoutes,
   eventRoutes,
   adapterRoutes,

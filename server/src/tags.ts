@@ -41,6 +41,10 @@ export const tags: readonly Tag[] = [
     description:
       'Where sources disagree: how they rank, the rules that choose, pins, conflicts, and facts stated by hand.',
   },
+  {
+    name: 'identity',
+    description: 'Which objects are one: merges, the review queue, and pairs that stay two.',
+  },
   { name: 'changes', description: 'Everything that was created, changed or deleted, in order.' },
   {
     name: 'events',

@@ -4,8 +4,9 @@ import type { Client } from 'pg'
 import { parseDecimal } from '../src/kit/decimal.ts'
 import { meaningsOf } from '../src/kit/door.ts'
 import type { Operation } from '../src/kit/door.ts'
-import { assertionsOf, foldedRow, ranksOf } from '../src/kit/history.ts'
-import type { Known, Source } from '../src/kit/history.ts'
+import { withHeads } from '../src/kit/clusters.ts'
+import { assertionsEver, assertionsOf, foldedRow, ranksOf } from '../src/kit/history.ts'
+import type { Held, Known, Source } from '../src/kit/history.ts'
 import { publicId } from '../src/kit/ids.ts'
 import type { Resource, Row } from '../src/kit/resource.ts'
 import { columns, columnValue, searchText } from '../src/kit/row.ts'
@@ -16,7 +17,14 @@ import { resources } from '../src/resources.ts'
 import { contractFaults } from './event-schemas.ts'
 import { owner } from './grid.ts'
 
+/** Ids of objects that are merged now, and all that ever were, each with where that led to. */
+interface Merges {
+  now: ReadonlySet<string>
+  ever: ReadonlyMap<string, string>
+}
+
 interface Stored {
+  merges: Merges
   resource: Resource
   id: number
   body: Row
@@ -48,14 +56,16 @@ export async function checkOrganization(org_id: number, given?: Client): Promise
   try {
     const db = asDb(client)
     const rows: Stored[] = []
-    for (const resource of resources) rows.push(...(await stored(client, resource, org_id)))
+    const merges = await mergesOf(client, org_id)
+    for (const resource of resources) rows.push(...(await stored(client, resource, org_id, merges)))
     const ids = rows.map(({ id }) => id)
     const known = await assertionsOf(db, org_id, ids)
+    const ever = await assertionsEver(db, org_id, ids)
     const ranks = await ranksOf(db, org_id)
     return [
       ...rows.flatMap(columnFaults),
       ...rows.flatMap((row) => claimFaults(row, known.get(row.id) ?? [], ranks)),
-      ...(await eventFaults(client, org_id, rows, known, ranks)),
+      ...(await eventFaults(client, org_id, rows, ever, ranks)),
       ...(await contractFaults(client, db, org_id)),
       ...(await transactionFaults(client, org_id)),
       ...(await keyFaults(client, org_id, rows)),
@@ -93,7 +103,34 @@ function asDb(client: Client): OrgDb {
 
 const BOOKKEEPING = ['version', 'created_at', 'updated_at', 'archived_at', 'deleted_at']
 
-async function stored(client: Client, resource: Resource, org_id: number): Promise<Stored[]> {
+async function mergesOf(client: Client, org_id: number): Promise<Merges> {
+  const { rows } = await client.query<{ id: string; head: string; holds: boolean }>(
+    `select object_type || '_' || loser_id as id, object_type || '_' || winner_id as head, unmerged_at is null as holds
+     from object_merge where org_id = $1 order by id`,
+    [org_id],
+  )
+  const named = (text: string): string =>
+    text.replace(
+      /^[a-z_]+(?=_)/,
+      (type) => resources.find(({ name }) => name === type)?.prefix ?? '',
+    )
+  const ever = new Map(rows.map(({ id, head }) => [named(id), named(head)]))
+  const last = (id: string, hops = 0): string => {
+    const head = ever.get(id)
+    return head === undefined || hops > ever.size ? id : last(head, hops + 1)
+  }
+  return {
+    now: new Set(rows.flatMap(({ id, holds }) => (holds ? [named(id)] : []))),
+    ever: new Map([...ever.keys()].map((id) => [id, last(id)])),
+  }
+}
+
+async function stored(
+  client: Client,
+  resource: Resource,
+  org_id: number,
+  merges: Merges,
+): Promise<Stored[]> {
   const names = [...BOOKKEEPING, 'search', ...columns(resource).map(({ name }) => name)]
   const texts = names.map((name) =>
     columns(resource).some((c) => c.name === name && c.type === 'text[]')
@@ -105,6 +142,7 @@ async function stored(client: Client, resource: Resource, org_id: number): Promi
     [org_id],
   )
   return rows.map(({ _id, _body, ...cells }) => ({
+    merges,
     resource,
     id: Number(_id),
     body: JSON.parse(_body) as Row,
@@ -153,7 +191,11 @@ function sameInstant(cell: string | null, value: unknown): boolean {
 /** The row must be what its claims fold to now. */
 function claimFaults(row: Stored, known: readonly Known[], ranks: Map<number, Source>): string[] {
   const { body } = row
-  const { folded, faults } = foldFaults(row, body, known, ranks, Date.now())
+  const strict = { ...row, merges: { ...row.merges, ever: new Map<string, string>() } }
+  const { folded, faults } = foldFaults(strict, body, known, ranks, Date.now())
+  // What was merged into another object left the lists without having been deleted.
+  if (row.merges.now.has(label(row)))
+    return body['deleted_at'] === null ? [`${label(row)}: is listed`] : []
   if (folded.deleted !== (body['deleted_at'] !== null))
     faults.push(`${label(row)}: deletion is not claimed`)
   if (folded.present === (body['archived_at'] !== null))
@@ -172,9 +214,14 @@ function foldFaults(
   const { row: made, folded } = foldedRow(row.resource, body, claims, ranks, at)
   const names = [...new Set([...Object.keys(made), ...Object.keys(body)])]
   const faults = names
-    .filter((name) => !isDeepStrictEqual(made[name], body[name]))
+    .filter((name) => !isDeepStrictEqual(told(row, name, made), told(row, name, body)))
     .map((name) => `${label(row)} v${String(body['version'])}: ${differing(name, body, made)}`)
   return { folded, faults }
+}
+
+/** What was told of a loser while it was merged, or before, is no fault. */
+function told({ merges: { ever } }: Stored, name: string, row: Row): unknown {
+  return ever.size === 0 ? row[name] : withHeads({ [name]: row[name] }, ever)[name]
 }
 
 function differing(name: string, body: Row, made: Row): string {
@@ -189,7 +236,7 @@ async function eventFaults(
   client: Client,
   org_id: number,
   rows: readonly Stored[],
-  known: ReadonlyMap<number, Known[]>,
+  known: ReadonlyMap<number, Held[]>,
   ranks: Map<number, Source>,
 ): Promise<string[]> {
   const sql = (table: string, columns: string): string =>
@@ -235,13 +282,16 @@ function changeFaults(
   row: Stored,
   change: EventRow,
   told: readonly EventRow[],
-  claims: readonly Known[],
+  claims: readonly Held[],
   ranks: Map<number, Source>,
 ): string[] {
   const { resource } = row
   const { tx_id, at, previous, changed, body } = change
   const operation = change.operation as Operation
-  const then = claims.filter((claim) => claim.tx_id <= Number(tx_id))
+  const then = claims.filter(
+    ({ tx_id: made, since_tx = 0, until_tx = Infinity }) =>
+      made <= Number(tx_id) && since_tx <= Number(tx_id) && Number(tx_id) < until_tx,
+  )
   const state = body
     ? (JSON.parse(body) as Row)
     : foldedRow(resource, row.body, then, ranks, at.getTime()).row

@@ -6,6 +6,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
 import { scheduleEvents } from '../schedule/events.ts'
+import { identityEvents } from '../identity/events.ts'
 import { schemaEvents } from '../schema/events.ts'
 import { adapterEvents, jobEvents } from '../sdis/events.ts'
 import { truthEvents } from '../truth/events.ts'
@@ -55,8 +56,25 @@ const PULLING: readonly Audited[] = OPERATIONS.flatMap((operation) => [
 
 const PLANNED = { operations: { type: 'array', description: 'What is to be done to which field.' } }
 
+const PAIR = {
+  objects: { type: 'array', items: { type: 'string' }, description: 'Ids of both objects.' },
+  reason: { type: ['string', 'null'], description: 'Why they are to stay two.' },
+}
+
 const OTHERS: readonly Audited[] = [
   ...PULLING,
+  {
+    action: 'do_not_link.created',
+    object_type: 'do_not_link',
+    description: 'Two objects are to stay two.',
+    details: PAIR,
+  },
+  {
+    action: 'do_not_link.deleted',
+    object_type: 'do_not_link',
+    description: 'Two objects may be one again.',
+    details: PAIR,
+  },
   {
     action: 'api_key.used_from_new_address',
     object_type: 'api_key',
@@ -185,6 +203,7 @@ export function auditActions(): Row[] {
     ...scheduleEvents,
     ...jobEvents,
     ...adapterEvents,
+    ...identityEvents,
     ...schemaEvents,
     ...truthEvents,
     ...platformEvents,

@@ -49,6 +49,8 @@ const PREFIXES: Readonly<Record<string, string>> = {
   app_installation: 'inst',
   connection: 'con',
   schedule: 'sch',
+  merge: 'mrg',
+  do_not_link: 'dnl',
 }
 
 /** The entry as it goes into the chain, in which it has this position. */

@@ -195,12 +195,18 @@ function marked(statement: Statement): Statement {
 }
 
 /**
- * Waits for statements of one transaction that were sent one behind the other.
+ * Waits for statements of one transaction that were sent one behind the other. @returns what each came to.
  * @throws what the first that failed threw: the database refuses those behind it for its sake.
  */
-export async function inOrder(sent: readonly Promise<unknown>[]): Promise<void> {
+export async function inOrder<const T extends readonly Promise<unknown>[]>(
+  sent: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const ended = await Promise.allSettled(sent)
-  for (const one of ended) if (one.status === 'rejected') throw one.reason
+  const results = ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
+  })
+  return results as { -readonly [K in keyof T]: Awaited<T[K]> }
 }
 
 function asTx(client: PoolClient): Tx {
@@ -209,5 +215,13 @@ function asTx(client: PoolClient): Tx {
       const result = await client.query(sql, [...params])
       return result.rows as T[]
     },
+    async cells({ sql, params }: Statement): Promise<Cells[]> {
+      const raw = { text: sql, values: [...params], rowMode: 'array' as const, types: AS_TEXT }
+      const { rows } = await client.query<(string | null)[]>(raw)
+      return rows.map((row) => row.map((cell) => (cell === null ? null : Buffer.from(cell))))
+    },
   }
 }
+
+/** Leaves values as the database writes them. */
+const AS_TEXT = { getTypeParser: () => (text: string | Buffer) => text }

@@ -63,6 +63,12 @@ export const ORG_TABLES = [
   'survivorship_change',
   'refold',
   'erasure',
+  'object_merge',
+  'cluster_member',
+  'do_not_link',
+  'match_candidate',
+  'match_run',
+  'reference_move',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -167,5 +173,7 @@ export const DEFINER_FUNCTIONS: Readonly<
     why: 'takes out of claims, events and the audit log what nobody else may change',
   },
   redact_audit: { owner: 'system', why: 'the same of sealed entries' },
+  queue_matching: { owner: 'system', why: 'finds the loads of any organization that ended' },
+  identity_due: { owner: 'system', why: 'finds the organizations with objects to match' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -1,6 +1,7 @@
 /** Every type of event: what it means, the form of its payload, an example. */
 import { schemaEvents } from '../schema/events.ts'
 import { adapterEvents, jobEvents } from '../sdis/events.ts'
+import { identityEvents } from '../identity/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import type { Hook } from '../http/openapi-document.ts'
 import type { JsonSchema } from '../kit/field.ts'
@@ -27,6 +28,7 @@ export const catalogue: readonly EventType[] = [
   ...adapterEvents,
   ...schemaEvents,
   ...truthEvents,
+  ...identityEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

@@ -1,8 +1,8 @@
 /** Events as JSON text: what the feed shows and what webhooks carry. */
 import { ownSchema } from '../kit/extended.ts'
 import { shownRow } from '../kit/extension-row.ts'
-import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
-import type { Known, Source } from '../kit/history.ts'
+import { assertionsEver, foldedRow, ranksOf } from '../kit/history.ts'
+import type { Held, Known, Source } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { render } from '../kit/row.ts'
@@ -32,6 +32,7 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   erasure: { prefix: 'ers', path: 'grid/v2/erasures' },
   app: { prefix: 'app', path: 'developer/apps' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
+  merge: { prefix: 'mrg', path: 'grid/v2/merges' },
 }
 
 /**
@@ -47,7 +48,7 @@ export async function renderEvents(
 ): Promise<string[]> {
   const bare = events.filter((event) => event.body === null && registry.has(event.object_type))
   const ids = [...new Set(bare.map(({ object_id }) => object_id))]
-  const known = await assertionsOf(store.db, org_id, ids)
+  const known = await assertionsEver(store.db, org_id, ids)
   const ranks = bare.length > 0 ? await ranksOf(store.db, org_id) : new Map<number, Source>()
   const own = await ownSchema({ db: store.db, registry }, org_id)
   return events.map((event) => {
@@ -112,11 +113,14 @@ function placeOf(object_type: string): { prefix: string; path: string } {
 /** The object as it was after the event's transaction; `null` in JSON when nothing is known of it. */
 function folded(
   event: FeedEvent,
-  known: readonly Known[],
+  known: readonly Held[],
   ranks: ReadonlyMap<number, Source>,
 ): string {
   const resource = registry.get(event.object_type)
-  const then = known.filter(({ tx_id }) => tx_id <= event.tx_id)
+  const then = known.filter(
+    ({ tx_id, since_tx = 0, until_tx = Infinity }) =>
+      tx_id <= event.tx_id && since_tx <= event.tx_id && event.tx_id < until_tx,
+  )
   if (!resource || then.length === 0) return 'null'
   return render(rowAfter(resource, event, then, ranks))
 }

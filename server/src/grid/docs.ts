@@ -104,7 +104,8 @@ export const getObject: RouteDocs = route(
     title: 'GridObject',
     type: 'object',
     additionalProperties: true,
-    description: 'An object: id, type, attributes, relations, ext, version.',
+    description:
+      'An object: id, type, attributes, relations, ext, version, members. Asked for by the id of an object that was merged into it, it also says merged_into.',
   },
   [
     id,

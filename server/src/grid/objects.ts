@@ -1,4 +1,5 @@
 /** One object in every view: its facts, their history, who won and who lost. */
+import { headsOf } from '../kit/clusters.ts'
 import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from '../kit/history.ts'
 import type { Known, Sources } from '../kit/history.ts'
 import { notFound } from '../kit/errors.ts'
@@ -19,18 +20,22 @@ export interface Found {
   sources: Sources
 }
 
-/** The claims on an object, deleted ones included: history outlives the object. @throws 404 */
+/** The claims on an object and its members, deleted ones included: history outlives the object. @throws 404 */
 export async function findClaims(
   store: Store,
   org_id: number,
   text: string,
   times: Times,
 ): Promise<Found> {
-  const { resource, id } = objectOf(store.registry, text)
+  const { resource, id: named } = objectOf(store.registry, text)
   await settle(store.db, org_id, times.known_at)
   // What the caller may not see is refused before its claims are read in their owner's context.
-  const stored = await find(store, org_id, resource, id)
+  const stored = await find(store, org_id, resource, named)
   if (!stored) throw notFound(`${resource.title} ${text}`)
+  const head = stored.deleted ? (await headsOf(store.db, org_id, [named])).get(named) : undefined
+  const id = head ?? named
+  if (head !== undefined && !(await find(store, org_id, resource, head)))
+    throw notFound(`${resource.title} ${text}`)
   const owner = ownerOf(resource, org_id, id)
   const [known, sources] = await Promise.all([
     assertionsOf(store.db, owner, [id], times.known_at),

@@ -15,7 +15,7 @@ import { columns, columnValue, render, searchText } from './row.ts'
 import { unmetSql } from './needs.ts'
 import type { Need, Needs } from './needs.ts'
 import type { Resource, Row } from './resource.ts'
-import type { Claim } from './timeline.ts'
+import type { StatedClaim } from './timeline.ts'
 import type { Actor } from './types.ts'
 
 export type Operation = 'created' | 'updated' | 'deleted'
@@ -30,7 +30,7 @@ export interface Change {
   /** Old values of the changed fields. */
   previous: Row
   changed: readonly string[]
-  claims: readonly (Claim & { confidence?: number; row?: number | null })[]
+  claims: readonly StatedClaim[]
   /** Another source than the API speaks of the object, so later writes must weigh all claims again. */
   contested: boolean
   external: { add: ExternalId[]; remove: ExternalId[] }
@@ -64,6 +64,8 @@ export interface WriteContext {
   users?: readonly Use[]
   /** Of the rules by which the rows were weighed; nothing is written when they are others by now. Null weighs nothing. */
   revision?: number | null
+  /** Brings back objects that had left the lists, instead of passing deleted ones by. */
+  restore?: boolean
 }
 
 /** A field by which the rows of a table need an object. */
@@ -129,6 +131,7 @@ export function writeStatement(
       meanings: means.some((types) => types.length > 0),
       extensions: changes.some(touchesExtensions),
       weighed: typeof context.revision === 'number',
+      restore: context.restore ?? false,
     }),
     params: [
       context.org_id,
@@ -208,6 +211,7 @@ function inputRow(
 function inputClaim(id: number, claim: Change['claims'][number]): Row {
   return {
     o: id,
+    m: claim.member ?? null,
     f: new Date(claim.valid_from).toISOString(),
     t: claim.valid_to === null ? null : new Date(claim.valid_to).toISOString(),
     a: claim.attrs,
@@ -246,7 +250,7 @@ function buildSql(
       _previous jsonb, _contested boolean, _search text, _body text, _ext jsonb, _told jsonb, _event boolean, _means text[],
       created_at timestamptz, archived_at timestamptz, deleted_at timestamptz, ${typed.join(', ')})`,
     claims:
-      'json_to_recordset($5::json) as c(o bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)',
+      'json_to_recordset($5::json) as c(o bigint, m bigint, f timestamptz, t timestamptz, a jsonb, r text[], c smallint, w integer)',
     external: 'json_to_recordset($6::json) as e(add boolean, o bigint, s text, i text)',
   }
   return doorText(resource, create, input, users, parts)
@@ -272,6 +276,7 @@ export interface DoorParts extends Record<'external' | 'remembered', boolean> {
   /** Some change is of a field of the organization's own. */
   extensions: boolean
   weighed: boolean
+  restore?: boolean
 }
 
 /**
@@ -299,7 +304,7 @@ export function doorText(
     : `update ${name} t set version = i._expected + 1, updated_at = $2::timestamptz, archived_at = i.archived_at, deleted_at = i.deleted_at,
       contested = i._contested, search = i._search, body = i._body, ext = i._ext${sets}
     from input i
-    where t.org_id = $1::bigint and t.id = i._id and t.version = i._expected and t.deleted_at is null${users.map(unused).join('')}
+    where t.org_id = $1::bigint and t.id = i._id and t.version = i._expected${parts.restore ? '' : ' and t.deleted_at is null'}${users.map(unused).join('')}
       and ${granted}
     returning t.id`
   return `with input as materialized (
@@ -316,7 +321,7 @@ export function doorText(
     returning tx_id
   ), claimed as (
     insert into assertion (org_id, object_id, source_id, valid_from, tx_id, valid_to, attrs, retracts, confidence, row_no)
-    select $1::bigint, c.o, $7::bigint, c.f, tx.tx_id, c.t, c.a, c.r, c.c, c.w
+    select $1::bigint, coalesce(c.m, c.o), $7::bigint, c.f, tx.tx_id, c.t, c.a, c.r, c.c, c.w
     from ${claims}
     join written on written.id = c.o cross join tx
   ), events as (

@@ -109,6 +109,16 @@ export const ERRORS = {
     'Somebody else has to do this',
     'Ask somebody with another key: the adapter does not let the author of a version decide alone.',
   ],
+  do_not_link: [
+    409,
+    'The two objects are to stay two',
+    'Delete the pair in do_not_link_id first if they are one after all.',
+  ],
+  same_source: [
+    409,
+    'One source lists both objects',
+    'Correct the source, or send force: true if it lists one thing twice.',
+  ],
   version_conflict: [
     412,
     'The object has changed',

@@ -1,21 +1,18 @@
 /** Reads at another time: objects folded from their claims instead of taken from the projection. */
-import { conditionHolds } from './filter.ts'
-import { invalid } from './errors.ts'
+import type { Cells, Statement } from '../db/pipeline.ts'
+import { headsNamed, namedIds, withHeads } from './clusters.ts'
 import { isExtensionKey } from './extension.ts'
 import { publicId } from './ids.ts'
-import { encodeCursor } from './page.ts'
-import type { ListQuery, Times } from './query.ts'
+import type { Times } from './query.ts'
 import { allFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { emptyValue, normalise } from './row.ts'
 import { unrestricted } from './restriction.ts'
-import { ownSql } from './store.ts'
-import type { Page, Store } from './store.ts'
 import { RuleBook } from './survivorship.ts'
 import type { Ranks, Rule } from './survivorship.ts'
 import { fold } from './timeline.ts'
 import type { Assertion, Folded, SourceRank } from './timeline.ts'
-import type { OrgDb } from './types.ts'
+import type { Flights, OrgDb } from './types.ts'
 
 /** An assertion with what its transaction says about it. */
 export interface Known extends Assertion {
@@ -27,13 +24,12 @@ export interface Known extends Assertion {
   row_no: number | null
   /** Why a person made it. */
   reason: string | null
+  /** Public id of the merged object that it was claimed of; absent where that is the object itself. */
+  member_id?: string
 }
 
-/** Objects folded at once, at most: a list at another time begins with a page and takes more where filters leave few. */
-export const STEP_MAX = 500
-
-/** A filtered list at another time may look at this many objects for one page. */
-const SCAN_MAX = 200_000
+/** A claim with the transactions between which it was one on the object. */
+export type Held = Known & { since_tx?: number; until_tx?: number }
 
 /** A write takes its time up to this long before its transaction begins, in milliseconds. */
 const SETTLE_MARGIN_MS = 100
@@ -41,31 +37,85 @@ const SETTLE_MARGIN_MS = 100
 /** How long a read waits for transactions that began before its known-at time, in milliseconds. */
 const SETTLE_MAX_MS = 5_000
 
-/** Every claim on the objects, by object id; `known_at` leaves out what was recorded later. */
+const CLAIM = `a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retracts, a.confidence,
+          t.at, t.actor_type, t.actor_id, t.actor_name, t.job_id, a.row_no, t.reason`
+
+/**
+ * Every claim on the objects and on what was merged into them, by object id. Objects that claims name are those that stand
+ * for them now. `known_at` leaves out what was recorded later; clusters are those of today.
+ */
 export async function assertionsOf(
-  db: OrgDb,
+  db: Flights,
   org_id: number,
   ids: readonly number[],
   known_at: number | null = null,
 ): Promise<Map<number, Known[]>> {
-  const result = new Map<number, Known[]>()
-  if (ids.length === 0) return result
-  const [rows] = await db.fly(org_id, [
-    {
-      sql: `select json_build_array(a.object_id, a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retracts, a.confidence,
-          t.at, t.actor_type, t.actor_id, t.actor_name, t.job_id, a.row_no, t.reason)
+  if (ids.length === 0) return new Map()
+  const params = [
+    org_id,
+    `{${ids.join(',')}}`,
+    known_at === null ? null : new Date(known_at).toISOString(),
+  ]
+  const members = {
+    sql: `select json_build_array(m.head_id, ${CLAIM}), m.object_id, m.public_id
+        from cluster_member m join assertion a on a.org_id = m.org_id and a.object_id = m.object_id
+        join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
+        where m.org_id = $1::bigint and m.head_id = any($2::bigint[]) and ($3::timestamptz is null or t.at <= $3::timestamptz)`,
+    params,
+  }
+  const merged = {
+    sql: 'select exists (select from cluster_member where org_id = $1::bigint)',
+    params: [org_id],
+  }
+  const [own = [], others = [], any] = await db.fly(org_id, [ownClaims(params), members, merged])
+  const known = knownOf([...own, ...others])
+  if (isTrue(any?.[0]?.[0])) await standIn(db, org_id, known)
+  return known
+}
+
+/**
+ * The claims on the objects with those of all they ever took in, each with the transactions between which it was theirs:
+ * what events of imports are rendered from, the same at any time. References are as they were claimed.
+ */
+export async function assertionsEver(
+  db: Flights,
+  org_id: number,
+  ids: readonly number[],
+): Promise<Map<number, Held[]>> {
+  if (ids.length === 0) return new Map()
+  const params = [org_id, `{${ids.join(',')}}`, null]
+  const members = {
+    sql: `with recursive part(head_id, object_id, since_tx, until_tx) as (
+          select g.winner_id, g.loser_id, g.tx_id, coalesce(g.unmerge_tx, 9e15::bigint) from object_merge g
+          where g.org_id = $1::bigint and g.winner_id = any($2::bigint[])
+          union all
+          select p.head_id, g.loser_id, greatest(p.since_tx, g.tx_id), least(p.until_tx, coalesce(g.unmerge_tx, 9e15::bigint))
+          from part p join object_merge g on g.org_id = $1::bigint and g.winner_id = p.object_id
+          where greatest(p.since_tx, g.tx_id) < least(p.until_tx, coalesce(g.unmerge_tx, 9e15::bigint))
+        )
+        select json_build_array(m.head_id, ${CLAIM}), m.object_id, null, m.since_tx, m.until_tx
+        from part m join assertion a on a.org_id = $1::bigint and a.object_id = m.object_id
+        join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id`,
+    params: params.slice(0, 2),
+  }
+  const [own = [], others = []] = await db.fly(org_id, [ownClaims(params), members])
+  return knownOf([...own, ...others])
+}
+
+function ownClaims(params: Statement['params']): Statement {
+  return {
+    sql: `select json_build_array(a.object_id, ${CLAIM})
         from assertion a join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
         where a.org_id = $1::bigint and a.object_id = any($2::bigint[]) and ($3::timestamptz is null or t.at <= $3::timestamptz)`,
-      params: [
-        org_id,
-        `{${ids.join(',')}}`,
-        known_at === null ? null : new Date(known_at).toISOString(),
-      ],
-    },
-  ])
-  for (const row of rows ?? []) {
+    params,
+  }
+}
+
+function knownOf(rows: readonly Cells[]): Map<number, Held[]> {
+  const result = new Map<number, Held[]>()
+  for (const row of rows) {
     const a = JSON.parse(String(row[0])) as ClaimRow
-    const known: Known = {
+    const known: Held = {
       source_id: a[1],
       valid_from: Date.parse(a[2]),
       valid_to: a[3] === null ? null : Date.parse(a[3]),
@@ -81,11 +131,30 @@ export async function assertionsOf(
       row_no: a[13],
       reason: a[14],
     }
+    const [, member, member_id, since_tx, until_tx] = row
+    if (member) known.member = Number(String(member))
+    if (member_id) known.member_id = String(member_id)
+    if (since_tx) known.since_tx = Number(String(since_tx))
+    if (until_tx) known.until_tx = Number(String(until_tx))
     const list = result.get(a[0])
     if (list) list.push(known)
     else result.set(a[0], [known])
   }
   return result
+}
+
+/** Puts the objects that stand for merged ones in the place of those that claims name. */
+async function standIn(db: Flights, org_id: number, known: Map<number, Known[]>): Promise<void> {
+  const names = new Set<string>()
+  for (const claims of known.values()) for (const { attrs } of claims) namedIds(attrs, names)
+  const heads = await headsNamed(db, org_id, names)
+  if (heads.size === 0) return
+  for (const claims of known.values())
+    for (const claim of claims) claim.attrs = withHeads(claim.attrs, heads)
+}
+
+function isTrue(cell: Buffer | null | undefined): boolean {
+  return cell?.[0] === 0x74
 }
 
 /** Where an object's claims stand: an organization's under itself, also when its parent looks at it. */
@@ -160,7 +229,7 @@ export const BUILT_IN: readonly Source[] = [
 ]
 
 /** The organization's sources and rules as they are now: reads of the past weigh what was known then by them too. */
-export async function ranksOf(db: OrgDb, org_id: number): Promise<Sources> {
+export async function ranksOf(db: Flights, org_id: number): Promise<Sources> {
   const [sources = [], rules = [], head = []] = await db.fly(org_id, [
     {
       sql: `select json_build_object('id', id, 'kind', kind, 'name', name, 'rank', rank, 'min_confidence', min_confidence,
@@ -207,7 +276,9 @@ export function foldedRow(
     else if (name in resource.fields && !derived.has(name)) row[name] = field.initial
     else row[name] = base[name] ?? field.initial
   }
-  row['external_ids'] = 'external_ids' in folded.values ? row['external_ids'] : []
+  const merged = assertions.some(({ member }) => member !== undefined)
+  if (merged) row['external_ids'] = externalIdsOf(folded, assertions, ranks, at)
+  else if (!('external_ids' in folded.values)) row['external_ids'] = []
   row['tags'] = folded.values['tags'] ?? []
   row['ext'] = extensionsIn(folded.values)
   for (const [name, value] of Object.entries(resource.derive(row))) {
@@ -223,6 +294,22 @@ function extensionsIn(values: Row): Row {
   for (const name in values)
     if (isExtensionKey(name) && values[name] !== null) found[name] = values[name]
   return found
+}
+
+/** Keys of every member: by each of them other systems know the one object. */
+function externalIdsOf(
+  folded: Folded,
+  assertions: readonly Assertion[],
+  ranks: ReadonlyMap<number, SourceRank>,
+  at: number,
+): Row[] {
+  if (assertions.every(({ member }) => member === undefined))
+    return (folded.values['external_ids'] as Row[] | undefined) ?? []
+  const keys = new Map<string, Row>()
+  for (const [, own] of [...Map.groupBy(assertions, ({ member = 0 }) => member)].sort())
+    for (const key of (fold(own, at, ranks).values['external_ids'] as Row[] | null) ?? [])
+      if (!keys.has(`${key['system']} ${key['id']}`)) keys.set(`${key['system']} ${key['id']}`, key)
+  return [...keys.values()]
 }
 
 /** The object as it was at the times asked for, or null when it did not exist then. */
@@ -255,90 +342,6 @@ export function rowAt(
   return folded.deleted || !folded.present ? null : row
 }
 
-/** A page of the collection as it was: the same filters, sorted by id. */
-export async function listAt(
-  store: Store,
-  org_id: number,
-  resource: Resource,
-  query: ListQuery,
-): Promise<Page<Row[]>> {
-  const [key] = query.sort
-  if (
-    query.sort.length !== 1 ||
-    key?.column !== 'id' ||
-    query.q ||
-    query.external ||
-    query.conditions.some((c) => c.via)
-  ) {
-    throw invalid([
-      {
-        field: query.q ? 'q' : query.external ? 'external_id' : 'sort',
-        code: 'unsupported_with_time',
-        message: 'lists at another time take plain filters and sort=id or sort=-id',
-      },
-    ])
-  }
-  await settle(store.db, org_id, query.known_at)
-  const ranks = await ranksOf(store.db, org_id)
-  const counting = query.include.has('total_count')
-  const found: Row[] = []
-  let total = 0
-  let after: string | null = query.after?.[0] ?? null
-  let step = counting ? STEP_MAX : query.limit + 1
-  for (let scanned = 0; scanned < SCAN_MAX;) {
-    const ids = await idsAfter(
-      store.db,
-      org_id,
-      resource,
-      query.known_at,
-      key.descending,
-      after,
-      step,
-    )
-    const known = await byOwner(resource, org_id, ids, (owner, own) =>
-      assertionsOf(store.db, owner, own, query.known_at),
-    )
-    for (const id of ids) {
-      const owner = ownerOf(resource, org_id, id)
-      const row = rowAt(resource, owner, id, known.get(id) ?? [], ranks, query)
-      if (!row || !query.conditions.every((condition) => conditionHolds(condition, row))) continue
-      total++
-      if (found.length <= query.limit) found.push(row)
-    }
-    scanned += ids.length
-    if (ids.length < step || (found.length > query.limit && !counting)) break
-    after = String(ids.at(-1))
-    step = Math.min(STEP_MAX, 2 * step)
-  }
-  const has_more = found.length > query.limit
-  const data = found.slice(0, query.limit)
-  const last = String(data.at(-1)?.['id'] ?? '').replace(/^.*_/, '')
-  const next_cursor = has_more ? encodeCursor(store.secret, query.hash, [last], Date.now()) : null
-  return { data, has_more, next_cursor, total_count: counting && !query.after ? total : null }
-}
-
-/** Ids of objects in order, those left out that were recorded after `known_at`. */
-export async function idsAfter(
-  db: OrgDb,
-  org_id: number,
-  resource: Resource,
-  known_at: number | null,
-  descending: boolean,
-  after: string | null,
-  count: number,
-): Promise<number[]> {
-  const bound = descending ? '<' : '>'
-  const [rows] = await db.fly(org_id, [
-    {
-      sql: `select t.id from ${resource.name} t where ${ownSql(resource, '$1::bigint')} and ($2::bigint is null or t.id ${bound} $2::bigint)
-          and ($3::timestamptz is null or t.created_at <= $3::timestamptz)
-        order by t.id ${descending ? 'desc' : 'asc'} limit $4::integer`,
-      params: [org_id, after, known_at === null ? null : new Date(known_at).toISOString(), count],
-    },
-  ])
-  return (rows ?? []).map((row) => Number(String(row[0])))
-}
-
 /**
  * Waits until no transaction is open that could yet add rows to what was known at `known_at`. Writes take milliseconds,
  * import chunks less than a second.
@@ -358,7 +361,7 @@ export async function settle(db: OrgDb, org_id: number, known_at: number | null)
     }
     // Sessions of another role would not be seen.
     const [rows] = await unrestricted(async () => await db.fly(org_id, [open]))
-    if (rows?.[0]?.[0]?.[0] !== 0x74) return
+    if (!isTrue(rows?.[0]?.[0])) return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

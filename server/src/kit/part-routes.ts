@@ -33,7 +33,7 @@ export function partRoute(
       const stored = await get(app.store, caller.org_id, resource, id)
       if (tellVersion(reply, stored.version)) return reply.code(304).send()
       row = parseBody(stored.body)
-    } else row = await rowThen(app.store, caller.org_id, resource, id, times)
+    } else row = (await rowThen(app.store, caller.org_id, resource, id, times)).row
     const data = (row[name] ?? []) as Row[]
     return sendPage(reply, { data, has_more: false, next_cursor: null, total_count: null })
   })

@@ -1,22 +1,24 @@
 /** The five endpoints most resources have, one line each in a feature's routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRecord } from './door.ts'
+import { headsNamed, headsOf, membersOf, namedIds, withHeads } from './clusters.ts'
 import { ApiError, invalid, notFound } from './errors.ts'
 import { etagOf, names, versionIn } from './etags.ts'
 import { ownResource, ownSchema } from './extended.ts'
 import { refuseUnindexed } from './extension-limits.ts'
 import { nameAll } from './extension-validation.ts'
-import { assertionsOf, listAt, ownerOf, ranksOf, rowAt, settle } from './history.ts'
+import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
-import { pathId } from './ids.ts'
+import { pathId, publicId } from './ids.ts'
 import type { Answered } from './once.ts'
+import { listAt } from './past-lists.ts'
 import { parseGetQuery, parseListQuery } from './query.ts'
 import type { ListQuery, Query, Shape, Times } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { refuseOutside } from './restriction.ts'
 import { createDocs, deleteDocs, getDocs, listDocs, patchDocs } from './schemas.ts'
 import { gridObject, isPlain, shapeRows } from './shape.ts'
-import { find, get, listRaw, listRows, parseBody } from './store.ts'
+import { find, get, getStanding, listRaw, listRows, parseBody } from './store.ts'
 import type { Page, Store } from './store.ts'
 import type { Caller } from './types.ts'
 import { create, remove, requestOf, update } from './write.ts'
@@ -138,7 +140,10 @@ export function getRoute(app: FastifyInstance, resource: Resource, model: Model 
   })
 }
 
-/** Answers one object in either model, at the present or at another time. */
+/** Members of a cluster that an answer names, at most. */
+const MEMBERS_MAX = 200
+
+/** Answers one object in either model, at the present or at another time; for a merged one, the one it stands at. */
 export async function sendObject(
   store: Store,
   caller: Caller,
@@ -151,52 +156,78 @@ export async function sendObject(
   const resource = await ownResource(store, caller.org_id, declared)
   const shape = parseGetQuery(resource, store.registry, query, caller.time_zone)
   if (shape.as_of !== null || shape.known_at !== null) {
-    const row = await rowThen(store, caller.org_id, resource, id, shape)
-    return await sendShaped(store, caller, resource, row, shape, reply, model)
+    const { head, row } = await rowThen(store, caller.org_id, resource, id, shape)
+    tellStanding(resource, id, head, reply, model)
+    return await sendShaped(store, caller, resource, row, shape, { id, head }, reply, model)
   }
-  const stored = await get(store, caller.org_id, resource, id)
+  const stored = await getStanding(store, caller.org_id, resource, id)
+  const { id: head, version, body } = stored
+  tellStanding(resource, id, head, reply, model)
   // What other objects add (rollups, expanded ones) changes without a new version of this one.
   const alone = shape.expand.length === 0 && !shape.include.has('rollups')
-  const same = tellVersion(reply, stored.version, resource.schema_version)
+  const same = tellVersion(reply, version, resource.schema_version)
   if (same && alone) return reply.code(304).send()
   if (model === 'v1' && isPlain(shape) && resource.extensions.length === 0)
-    return reply.type(JSON_TYPE).send(stored.body)
-  return await sendShaped(store, caller, resource, parseBody(stored.body), shape, reply, model)
+    return reply.type(JSON_TYPE).send(body)
+  const row = parseBody(body)
+  return await sendShaped(store, caller, resource, row, shape, { id, head }, reply, model)
+}
+
+/** Says where the object lives whose old id was asked for. */
+function tellStanding(
+  resource: Resource,
+  id: number,
+  head: number,
+  reply: FastifyReply,
+  model: Model,
+): void {
+  if (id === head) return
+  const base = model === 'grid' ? '/api/v1/grid/v2' : '/api/v1'
+  reply.header('content-location', `${base}/${resource.path}/${publicId(resource.prefix, head)}`)
 }
 
 async function sendShaped(
   store: Store,
-  caller: Caller,
+  { org_id }: Caller,
   resource: Resource,
   row: Row,
   shape: Shape & Times,
+  { id, head }: { id: number; head: number },
   reply: FastifyReply,
   model: Model,
 ): Promise<FastifyReply> {
-  const [shaped] = await shapeRows(store, caller.org_id, resource, [row], shape)
-  const body = model === 'grid' ? gridObject(resource, store.registry, shaped as Row) : shaped
+  const [shaped] = await shapeRows(store, org_id, resource, [row], shape)
+  if (model === 'v1') return reply.type(JSON_TYPE).send(JSON.stringify(shaped))
+  const merged = await membersOf(store.db, org_id, head, MEMBERS_MAX)
+  const standing = publicId(resource.prefix, head)
+  const body = {
+    ...gridObject(resource, store.registry, shaped as Row),
+    members: [standing, ...merged],
+    ...(id === head ? {} : { merged_into: standing }),
+  }
   return reply.type(JSON_TYPE).send(JSON.stringify(body))
 }
 
-/** One object as it was. @throws 404 for what did not exist then. */
+/** One object as it was, with the id it stands at now. @throws 404 for what did not exist then. */
 export async function rowThen(
   store: Store,
   org_id: number,
   resource: Resource,
   id: number,
   times: Times,
-): Promise<Row> {
+): Promise<{ head: number; row: Row }> {
   await settle(store.db, org_id, times.known_at)
   const owner = ownerOf(resource, org_id, id)
   if (owner !== org_id && !(await find(store, org_id, resource, id)))
     throw notFound(`${resource.title} ${resource.prefix}_${id}`)
+  const head = (await headsOf(store.db, owner, [id])).get(id) ?? id
   const [known, ranks] = await Promise.all([
-    assertionsOf(store.db, owner, [id], times.known_at),
+    assertionsOf(store.db, owner, [head], times.known_at),
     ranksOf(store.db, owner),
   ])
-  const row = rowAt(resource, owner, id, known.get(id) ?? [], ranks, times)
+  const row = rowAt(resource, owner, head, known.get(head) ?? [], ranks, times)
   if (!row) throw notFound(`${resource.title} ${resource.prefix}_${id} at that time`)
-  return row
+  return { head, row }
 }
 
 /** POST a new object: 201 with Location. `prepare` may complete or refuse the body with what it reads. */
@@ -220,7 +251,9 @@ export function createRoute(
       }
       refuseOutside(input)
       if (prepare) input = await prepare(app.store, write, input)
-      return await create(app.store, resource, write, input)
+      return await standingIn(app.store, write.org_id, input, (body) =>
+        create(app.store, resource, write, body),
+      )
     })
     return sendCreated(reply, outcome)
   })
@@ -238,6 +271,23 @@ async function repeatable(
     const replayed = error instanceof ApiError ? await earlierAnswer(store, request) : null
     if (!replayed) throw error
     return { id: 0, version: 0, body: replayed.body, replayed }
+  }
+}
+
+/** Runs a write. One that names objects that were merged since is run for those they stand at. */
+async function standingIn(
+  store: Store,
+  org_id: number,
+  input: Row,
+  run: (input: Row) => Promise<Outcome>,
+): Promise<Outcome> {
+  try {
+    return await run(input)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'validation_failed') throw error
+    const heads = await headsNamed(store.db, org_id, namedIds(input, new Set()))
+    if (heads.size === 0) throw error
+    return await run(withHeads(input, heads))
   }
 }
 
@@ -300,13 +350,10 @@ export function patchRoute(app: FastifyInstance, resource: Resource): void {
   const docs = { ...documented, preValidation: nameAll(app, resource, documented, false) }
   app.patch<ObjectRequest>(`/${resource.path}/:id`, docs, async (request, reply) => {
     const id = pathId(resource.prefix, request.params.id)
-    const outcome = await update(
-      app.store,
-      resource,
-      requestOf(request.caller, request.id),
-      id,
-      request.body,
-      ifMatch(request),
+    const write = requestOf(request.caller, request.id)
+    const expected = ifMatch(request)
+    const outcome = await standingIn(app.store, write.org_id, request.body, (body) =>
+      update(app.store, resource, write, id, body, expected),
     )
     return reply.header('etag', etagOf(outcome.version)).type(JSON_TYPE).send(outcome.body)
   })

@@ -129,6 +129,18 @@ export function gridSchema(resource: Resource): JsonSchema {
         description: 'Fields your organization added.',
         additionalProperties: true,
       },
+      members: {
+        type: 'array',
+        items: { type: 'string' },
+        description:
+          'Only in single reads: ids of the object and of what was merged into it, at most 201.',
+        examples: [[`${resource.prefix}_1042`]],
+      },
+      merged_into: {
+        type: 'string',
+        description: 'Present when the id asked for is one that was merged into this object.',
+        examples: [`${resource.prefix}_1042`],
+      },
       version: { type: 'integer', description: 'Counts the writes to the object.', examples: [3] },
       created_at: {
         type: 'string',

@@ -20,7 +20,7 @@ export const SCOPES = {
   'write:schema': 'Propose and preview fields of your own.',
   'deploy:schema': 'Approve, deploy and roll back fields of your own.',
   'write:facts':
-    'Assert, end and retract facts, pin values, change sources and the rules between them.',
+    'Assert, end and retract facts, pin values, change sources and the rules between them, merge objects.',
   'erase:facts': 'Erase what is known of objects for good, for legal reasons.',
   'read:changes': 'Follow the ordered feed of creates, updates and deletes.',
   'read:events': 'Read the feed of events, with the objects they tell of.',

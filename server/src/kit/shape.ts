@@ -100,6 +100,7 @@ export function claimView(claim: Known, field: string, sources: ReadonlyMap<numb
       row: claim.row_no,
     },
     actor: { type: claim.actor_type, id: claim.actor_id, name: claim.actor_name },
+    ...(claim.member_id === undefined ? {} : { member_id: claim.member_id }),
     transaction: publicId('tx', claim.tx_id),
     reason: claim.reason,
   }

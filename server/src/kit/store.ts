@@ -2,6 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { Gather } from '../db/pipeline.ts'
 import type { Cells, Statement } from '../db/pipeline.ts'
+import { headsOf } from './clusters.ts'
 import type { Use } from './door.ts'
 import { ApiError, notFound } from './errors.ts'
 import { conditionSql, keysetSql, sortSql } from './filter.ts'
@@ -212,6 +213,23 @@ export async function get(
   const stored = await find(store, org_id, resource, id)
   if (!stored || stored.deleted) throw notFound(`${resource.title} ${resource.prefix}_${id}`)
   return stored
+}
+
+/**
+ * The object that an id stands for: itself, or the one it was merged into.
+ * @throws 404 as `get` does.
+ */
+export async function getStanding(
+  store: Store,
+  org_id: number,
+  resource: Resource,
+  id: number,
+): Promise<Stored & { id: number }> {
+  const stored = await find(store, org_id, resource, id)
+  if (stored && !stored.deleted) return { ...stored, id }
+  const head = stored && (await headsOf(store.db, org_id, [id])).get(id)
+  if (head === undefined) throw notFound(`${resource.title} ${resource.prefix}_${id}`)
+  return { ...(await get(store, org_id, resource, head)), id: head }
 }
 
 /** Rows of several objects of one type, by id; absent and deleted ones are left out. */

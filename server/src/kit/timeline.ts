@@ -20,10 +20,15 @@ export interface Assertion {
   /** Attributes whose claim at this valid_from should never have been made. */
   retracts: readonly string[] | null
   confidence: number
+  /** The merged object that it was claimed of; absent where that is the object itself. */
+  member?: number | undefined
 }
 
 /** An assertion about to be made: its source and tx follow from the write. */
 export type Claim = Pick<Assertion, 'valid_from' | 'valid_to' | 'attrs' | 'retracts'>
+
+/** A claim as it is written; `member` is the merged object it is made of, where that is not the object itself. */
+export type StatedClaim = Claim & { confidence?: number; row?: number | null; member?: number }
 
 /** How sources rank when they disagree: a lower number wins. */
 export interface SourceRank {
@@ -78,7 +83,7 @@ export function fold(
   const values: Row = {}
   const winners = new Map<string, Assertion>()
   for (const [key, list] of pool) {
-    const winner = choose(list, key, ranks, type)
+    const winner = choose(onePerSource(list), key, ranks, type)
     if (!winner) continue
     values[key] = winner.attrs[key] ?? null
     winners.set(key, winner)
@@ -96,13 +101,16 @@ export function liveClaims<A extends Assertion>(
   return candidates(past, at, true) as Map<string, A[]>
 }
 
-/** Per attribute, the claim of each source that holds at `at`. */
+/** Per attribute, the claim of each source on each member that holds at `at`. */
 function candidates(
   past: readonly Assertion[],
   at: number,
   heedPresence: boolean,
 ): Map<string, Assertion[]> {
-  const bySource = Map.groupBy(past, (a) => a.source_id)
+  // What a source says of one record ends nothing of what it says of another, though both be one object.
+  const bySource = Map.groupBy(past, (a) =>
+    a.member === undefined ? a.source_id : `${a.source_id} ${a.member}`,
+  )
   const found = new Map<string, Assertion[]>()
   for (const list of bySource.values()) {
     for (const [key, claim] of held(list, at, heedPresence)) {
@@ -112,6 +120,15 @@ function candidates(
     }
   }
   return found
+}
+
+/** Of several records of one source that are one object, the one that the others were merged into speaks. */
+export function onePerSource(list: readonly Assertion[]): readonly Assertion[] {
+  if (list.length < 2 || list.every((a) => a.member === undefined)) return list
+  const bySource = Map.groupBy(list, (a) => a.source_id)
+  return [...bySource.values()].map((own) =>
+    own.reduce((a, b) => ((a.member ?? 0) <= (b.member ?? 0) ? a : b)),
+  )
 }
 
 /** One source's claim per attribute at `at`; `list` is sorted by time. */

@@ -42,10 +42,15 @@ export interface OrgDb {
   ids(count: number): Promise<number[]>
 }
 
+/** Reads in one round trip. */
+export type Flights = Pick<OrgDb, 'fly'>
+
 /** The part of it that an open transaction can stand in for. */
 export type OrgRows = Pick<OrgDb, 'query' | 'transaction'>
 
 /** An open transaction. */
 export interface Tx {
   query<T>(sql: string, params?: readonly unknown[]): Promise<T[]>
+  /** Rows as a flight gives them. */
+  cells(statement: Statement): Promise<Cells[]>
 }

@@ -18,7 +18,7 @@ import type { Needed } from './needs.ts'
 import { civilDate } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { changedFacts, changedFields, previousOf, render, sameValue } from './row.ts'
-import { get, parseBody, refuseWhenUsed, usesOf } from './store.ts'
+import { get, getStanding, parseBody, refuseWhenUsed, usesOf } from './store.ts'
 import type { Store } from './store.ts'
 import type { Assertion, Claim } from './timeline.ts'
 import type { Actor, Caller } from './types.ts'
@@ -114,14 +114,14 @@ export function locationOf(resource: Resource, id: number): string {
 }
 
 /**
- * Applies a merge patch (RFC 7396). A version moved on by another write is read again unless `expected` pins it.
+ * Applies a merge patch (RFC 7396); one of a merged object to the object it stands at. A version moved on by another write is read again unless `expected` pins it.
  * @throws 412 `version_conflict` when `expected` is not the present version.
  */
 export async function update(
   store: Store,
   declared: Resource,
   request: WriteRequest,
-  id: number,
+  named: number,
   patch: Row,
   expected: number | null,
   extra: Row = {},
@@ -129,7 +129,8 @@ export async function update(
   const resource = await ownResource(store, request.org_id, declared)
   const { ext, ...plain } = patch
   for (let attempt = 1; ; attempt++) {
-    const stored = await get(store, request.org_id, resource, id)
+    const stored = await getStanding(store, request.org_id, resource, named)
+    const { id } = stored
     if (expected !== null && stored.version !== expected) throw versionConflict(stored.version)
     const before = parseBody(stored.body)
     const at = timeAfter(before)

@@ -2,17 +2,9 @@
 import { instant, isDate } from '../kit/dates.ts'
 import { ApiError } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
-import {
-  assertionsOf,
-  byOwner,
-  idsAfter,
-  ownerOf,
-  ranksOf,
-  rowAt,
-  settle,
-  STEP_MAX,
-} from '../kit/history.ts'
+import { assertionsOf, byOwner, ownerOf, ranksOf, rowAt, settle } from '../kit/history.ts'
 import { idDigits } from '../kit/ids.ts'
+import { idsAfter, STEP_MAX } from '../kit/past-lists.ts'
 import { endOfDay } from '../kit/query.ts'
 import type { Times } from '../kit/query.ts'
 import type { Resource, Row } from '../kit/resource.ts'

@@ -7,6 +7,7 @@ import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { Egress } from '../egress.ts'
 import { placed, written } from '../events/wake.ts'
+import { tendIdentity } from '../identity/work.ts'
 import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { tendSchemas } from '../schema/index.ts'
@@ -58,6 +59,7 @@ export function startWork(
     }),
     loop('schemas', log, (stopping) => tendSchemas(db, stopping)),
     loop('truth', log, (stopping) => tendTruth(db, new Date(), stopping)),
+    loop('identity', log, (stopping) => tendIdentity(db, log, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)
       for (const name of await dropOldLogs(db, config))

@@ -3,6 +3,7 @@ import { newRow } from '../kit/apply.ts'
 import { inOrder } from '../db/db.ts'
 import type { Statement } from '../db/pipeline.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
+import { headsOf } from '../kit/clusters.ts'
 import type { Change, Reference } from '../kit/door.ts'
 import type { Fields } from '../kit/field.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
@@ -17,7 +18,7 @@ import {
   sameValue,
 } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
-import type { Assertion, Claim, Folded } from '../kit/timeline.ts'
+import type { Assertion, Claim, Folded, StatedClaim } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
 import type { Actor, Tx } from '../kit/types.ts'
 import { difference, externalIds } from '../kit/write.ts'
@@ -171,24 +172,35 @@ async function prepareKnown(
   prepared: Prepared,
 ): Promise<void> {
   const { store, org_id, resource } = load
-  const ids = [...new Set(items.map((item) => item.object_id as number))]
+  const members = [...new Set(items.map((item) => item.object_id as number))]
+  const heads = await headsOf(store.db, org_id, members)
+  const ids = [...new Set(members.map((id) => heads.get(id) ?? id))]
   const [sources, rows, assertions, blanks] = await Promise.all([
     ranksOf(store.db, org_id),
     presentRows(store.db, org_id, resource.name, ids),
     assertionsOf(store.db, org_id, ids),
-    blanksOf(store.db, org_id, load.source_id, ids),
+    blanksOf(store.db, org_id, load.source_id, members),
   ])
   if (!sources.has(load.source_id)) sources.set(load.source_id, load.source)
   prepared.revision = sources.revision
+  const met = new Set<number>()
   for (const item of items) {
-    const id = item.object_id as number
+    const member = item.object_id as number
+    const id = heads.get(member) ?? member
     const present = rows.get(id)
-    if (!present || present.deleted) prepareDeleted(item, id, prepared)
+    if (!present || present.deleted) prepareDeleted(item, member, prepared)
     else {
-      const known = assertions.get(id) ?? []
-      const history = { claims: ownClaims(load, known), blanks: blanks.get(id) ?? [] }
+      const earlier = met.has(id) ? prepared.updates.find((change) => change.id === id) : undefined
+      const stored = assertions.get(id) ?? []
+      const known = earlier ? [...stored, ...plannedClaims(load, earlier.claims)] : stored
+      const history = {
+        claims: ownClaims(load, known, member === id ? undefined : member),
+        blanks: blanks.get(member) ?? [],
+      }
       prepareChange(load, item, id, present, { known, sources }, history, prepared)
+      if (earlier) fuse(prepared, earlier)
     }
+    met.add(id)
   }
 }
 
@@ -196,6 +208,14 @@ async function prepareKnown(
 export interface Said {
   known: readonly Assertion[]
   sources: Sources
+}
+
+/** Two records that became one object change it once. */
+function fuse(prepared: Prepared, earlier: Change): void {
+  const last = prepared.updates.at(-1)
+  if (!last || last === earlier || last.id !== earlier.id) return
+  prepared.updates.pop()
+  Object.assign(earlier, last, { claims: [...earlier.claims, ...last.claims] })
 }
 
 /** An object that a person deleted stays deleted, whatever the source goes on saying. */
@@ -217,10 +237,11 @@ function prepareChange(
   const { counts } = prepared
   const stated = item.stated && wholeValues(load, item.stated, valueBefore(load, history))
   const plan = planLoad(history, load.at, stated, load.next)
-  for (const blanks of plan.blanks) prepared.blanks.push({ ...blanks, object_id: id })
+  const member = item.object_id as number
+  for (const blanks of plan.blanks) prepared.blanks.push({ ...blanks, object_id: member })
   prepared.records.push({
     key: item.key,
-    object_id: id,
+    object_id: member,
     hash: item.hash,
     gone: stated === null,
     // A load between two earlier ones says nothing of the present.
@@ -232,7 +253,7 @@ function prepareChange(
     return
   }
   const before = JSON.parse(present.body) as Row
-  const { change, folded } = changeOf(load, id, present, before, said, plan, item.row)
+  const { change, folded } = changeOf(load, { id, member }, present, before, said, plan, item.row)
   prepared.updates.push(change)
   if (load.watched)
     prepared.effects.push(effectOfChange(load, item, change, { history, said, folded, ending }))
@@ -252,10 +273,20 @@ function valueBefore(load: Load, history: History): (name: string) => unknown {
   return (name) => (values ??= stateAt(history, load.at).values).get(name) ?? null
 }
 
+/** Claims that are still to be written, as the last that were. */
+function plannedClaims(load: Load, claims: readonly StatedClaim[]): Assertion[] {
+  return claims.map((claim, i) => ({
+    ...claim,
+    source_id: load.source_id,
+    tx_id: Number.MAX_SAFE_INTEGER - claims.length + i,
+    confidence: load.confidence,
+  }))
+}
+
 /** The row that follows when the planned claims join all claims on the object. */
 function changeOf(
   load: Load,
-  id: number,
+  { id, member }: { id: number; member: number },
   present: Present,
   before: Row,
   { known, sources }: Said,
@@ -264,18 +295,18 @@ function changeOf(
 ): { change: Change; folded: Folded } {
   const { resource } = load
   const now = new Date()
-  const planned = plan.claims.map((claim, i) => ({
+  const own = member === id ? {} : { member }
+  const claims = plan.claims.map((claim) => ({
     ...claim,
-    source_id: load.source_id,
-    tx_id: Number.MAX_SAFE_INTEGER - plan.claims.length + i,
+    ...own,
+    row,
     confidence: load.confidence,
   }))
-  const all = [...known, ...planned]
+  const all = [...known, ...plannedClaims(load, claims)]
   const { row: after, folded } = foldedRow(resource, before, all, sources, now.getTime())
   after['version'] = present.version + 1
   after['archived_at'] = folded.present ? null : (before['archived_at'] ?? now.toISOString())
   noteTransition(load, before, after, plan, now)
-  const claims = plan.claims.map((claim) => ({ ...claim, row, confidence: load.confidence }))
   return { change: updateOf(id, present, before, after, claims), folded }
 }
 
@@ -319,9 +350,10 @@ function noteTransition(load: Load, before: Row, after: Row, plan: Plan, now: Da
   claim.attrs['status_history'] = after['status_history']
 }
 
-function ownClaims(load: Load, known: readonly Assertion[]): Claim[] {
+/** What the source said of one record, among all claims on the object that it became. */
+function ownClaims(load: Load, known: readonly Assertion[], member: number | undefined): Claim[] {
   return known
-    .filter((assertion) => assertion.source_id === load.source_id)
+    .filter((claim) => claim.source_id === load.source_id && claim.member === member)
     .sort((a, b) => a.valid_from - b.valid_from || a.tx_id - b.tx_id)
     .map((assertion) => ({
       ...assertion,

@@ -2,6 +2,7 @@
 import { DatabaseError } from 'pg'
 import { inOrder } from '../db/db.ts'
 import type { Session } from '../db/db.ts'
+import { headsOf } from '../kit/clusters.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Tx } from '../kit/types.ts'
 import { errorRow } from './chunks.ts'
@@ -158,13 +159,19 @@ async function withoutTaken(
     load.resource.name,
     items.flatMap(keysOf),
   )
+  const heads = await headsOf(
+    load.store.db,
+    load.org_id,
+    items.flatMap(({ object_id }) => object_id ?? []),
+  )
   const issues: RowIssue[] = []
   const free = items.filter((item) => {
+    const own = item.object_id && (heads.get(item.object_id) ?? item.object_id)
     const taken = keysOf(item).filter(({ system, id }) => {
       const owner = owners.get(`${system} ${id}`)
       owners.set(`${system} ${id}`, owner ?? item)
       const before = external?.add(`${system} ${id}`) ?? 0
-      return owner === undefined ? before > 0 : owner !== item.object_id
+      return owner === undefined ? before > 0 : owner !== own
     })
     for (const { system, id } of taken) {
       const message = `another ${load.resource.name.replaceAll('_', ' ')} has the external id ${system}:${id}`
@@ -280,7 +287,9 @@ export async function writeInWhole(
 
 /** Plans the chunk anew while nobody else can change its objects. */
 async function preparedLocked({ load }: Running, tx: Tx, { resolved }: Ready): Promise<Prepared> {
-  const ids = resolved.items.flatMap(({ object_id }) => object_id ?? [])
+  const members = resolved.items.flatMap(({ object_id }) => object_id ?? [])
+  const heads = await headsOf(load.store.db, load.org_id, members)
+  const ids = members.map((id) => heads.get(id) ?? id)
   await lockRows(tx, load.org_id, load.resource.name, ids)
   return prepare(load, resolved.items)
 }

@@ -45,7 +45,7 @@ export async function changedRecords(
   return new Map((rows ?? []).map(([n, id]) => [Number(String(n)), id ? Number(String(id)) : null]))
 }
 
-/** Objects that a source's records became, by key; null for those that have been deleted since. */
+/** Objects that a source's records became and stand at, by key; null for those that have been deleted since. */
 export async function relatedObjects(
   db: OrgDb,
   { org_id, source_id }: { org_id: number; source_id: number },
@@ -56,8 +56,9 @@ export async function relatedObjects(
     {
       sql: `select u.k, r.object_id, r.deleted from unnest($4::text[]) as u(k)
         cross join lateral (
-          select s.object_id, t.deleted_at is not null as deleted from source_record s
-          join ${type} t on t.org_id = s.org_id and t.id = s.object_id
+          select t.id as object_id, t.deleted_at is not null as deleted from source_record s
+          left join cluster_member m on m.org_id = s.org_id and m.object_id = s.object_id
+          join ${type} t on t.org_id = s.org_id and t.id = coalesce(m.head_id, s.object_id)
           where s.org_id = $1::bigint and s.source_id = $2::bigint and s.stream = $3::text and s.ext_key = u.k limit 1
         ) r`,
       params: [org_id, source_id, stream, arrayLiteral(keys)],

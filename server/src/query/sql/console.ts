@@ -197,7 +197,7 @@ function problemOf(error: unknown): unknown {
   return new ApiError('sql_failed', error.message, { sqlstate: error.code, ...position })
 }
 
-function asTx(client: PoolClient): Tx {
+function asTx(client: PoolClient): Pick<Tx, 'query'> {
   return {
     async query<T>(sql: string, params: readonly unknown[] = []): Promise<T[]> {
       const result = await client.query({ text: sql, values: [...params], ...EXTENDED })

@@ -1,0 +1,185 @@
+-- Identity: which objects are one, how that was found, what a person has to decide, what must stay apart.
+
+-- The log of merges. Winner and loser are as they stood then: the winner may have been merged itself since.
+create table object_merge (
+  org_id bigint not null,
+  id bigint not null,
+  object_type text not null,
+  winner_id bigint not null,
+  loser_id bigint not null,
+  rule text not null,
+  score double precision,
+  evidence jsonb not null,
+  reason text,
+  actor_type text not null,
+  actor_id text,
+  actor_name text not null,
+  tx_id bigint not null,
+  merged_at timestamptz not null,
+  unmerge_tx bigint,
+  unmerged_at timestamptz,
+  constraint object_merge_pkey primary key (org_id, id)
+);
+create unique index object_merge_loser_key on object_merge (org_id, loser_id) where unmerged_at is null;
+create index object_merge_loser_idx on object_merge (org_id, loser_id);
+create index object_merge_winner_idx on object_merge (org_id, winner_id);
+
+-- Where each merged object stands now: at the end of all merges, never at another merged object.
+create table cluster_member (
+  org_id bigint not null,
+  object_id bigint not null,
+  head_id bigint not null,
+  object_type text not null,
+  -- As clients name it, for claims that say of which member they are.
+  public_id text not null,
+  constraint cluster_member_pkey primary key (org_id, object_id)
+);
+create index cluster_member_head_idx on cluster_member (org_id, head_id, object_id);
+
+create table do_not_link (
+  org_id bigint not null,
+  id bigint not null,
+  object_type text not null,
+  low_id bigint not null,
+  high_id bigint not null,
+  reason text,
+  actor_type text not null,
+  actor_id text,
+  actor_name text not null,
+  created_at timestamptz not null,
+  constraint do_not_link_pkey primary key (org_id, id),
+  constraint do_not_link_pair_key unique (org_id, low_id, high_id)
+);
+create index do_not_link_high_idx on do_not_link (org_id, high_id, low_id);
+
+-- Pairs that may be one object, for a person to decide.
+create table match_candidate (
+  org_id bigint not null,
+  id bigint not null,
+  object_type text not null,
+  low_id bigint not null,
+  high_id bigint not null,
+  rule text not null,
+  score double precision not null,
+  evidence jsonb not null,
+  state text not null,
+  run_id bigint,
+  merge_id bigint,
+  actor_type text,
+  actor_id text,
+  actor_name text,
+  created_at timestamptz not null,
+  decided_at timestamptz,
+  constraint match_candidate_pkey primary key (org_id, id),
+  constraint match_candidate_pair_key unique (org_id, low_id, high_id)
+);
+create index match_candidate_state_idx on match_candidate (org_id, state, id);
+
+-- One pass over objects of a type: those that a job created, or all of them.
+create table match_run (
+  org_id bigint not null,
+  id bigint not null,
+  object_type text not null,
+  job_id bigint,
+  state text not null,
+  -- Objects up to this one have been compared.
+  after_id bigint not null default 0,
+  counts jsonb not null default '{}',
+  actor_type text not null,
+  actor_id text,
+  actor_name text not null,
+  created_at timestamptz not null,
+  finished_at timestamptz,
+  constraint match_run_pkey primary key (org_id, id)
+);
+create index match_run_open_idx on match_run (org_id, id) where finished_at is null;
+
+-- Objects whose place in a cluster has changed while others may still refer to where they stood.
+create table reference_move (
+  org_id bigint not null,
+  object_id bigint not null,
+  object_type text not null,
+  -- After an unmerge, records that refer to the object are to be read again when their source is loaded next.
+  reread boolean not null,
+  asked_at timestamptz not null,
+  constraint reference_move_pkey primary key (org_id, object_id)
+);
+
+do $$
+declare name text;
+begin
+  foreach name in array array['object_merge', 'cluster_member', 'do_not_link', 'match_candidate', 'match_run', 'reference_move'] loop
+    execute format('alter table %I enable row level security', name);
+    execute format('alter table %I force row level security', name);
+    execute format('create policy %I on %I to grid_app using (org_id = app.org())', name || '_org', name);
+    execute format('grant select, insert, update, delete on %I to grid_app', name);
+  end loop;
+end $$;
+-- A key of some properties reads clusters as it reads the claims in them.
+create policy cluster_member_restricted on cluster_member to grid_restricted using (org_id = app.org());
+grant select on cluster_member to grid_restricted;
+create policy object_merge_restricted on object_merge for select to grid_restricted using (org_id = app.org());
+grant select on object_merge to grid_restricted;
+
+-- Identifiers are compared without their punctuation and in capitals: `us-ma 0042/1` is `USMA00421`.
+create function app.identifier(value text) returns text language sql immutable parallel safe
+  as $$ select nullif(upper(translate(value, E' -._/\\#:\t', '')), '') $$;
+revoke execute on function app.identifier(text) from public;
+grant execute on function app.identifier(text) to grid_app, grid_restricted, grid_system;
+
+create index party_lei_idx on party (org_id, app.identifier(lei)) where lei is not null;
+create index party_registration_idx on party (org_id, app.identifier(registration_number)) where registration_number is not null;
+create index property_code_idx on property (org_id, app.identifier(code)) where code is not null;
+create index building_code_idx on building (org_id, app.identifier(code)) where code is not null;
+create index lease_number_idx on lease (org_id, app.identifier(lease_number)) where lease_number is not null;
+
+-- Matching follows every load that came to an end. What was loaded before this migration is matched on request only.
+alter table job add column matched_at timestamptz;
+update job set matched_at = now() where state in ('completed', 'completed_with_errors', 'failed', 'cancelled');
+create index job_unmatched_idx on job (id) where matched_at is null;
+
+-- Makes a run for each type among `types` that an ended job may have created objects of, in the order of `types`:
+-- what others refer to first.
+create function app.queue_matching(types text[])
+  returns integer language plpgsql security definer set search_path = public, pg_temp
+  as $$
+  declare queued integer;
+  begin
+    with ended as (
+      update job set matched_at = now() where id in (
+        select j.id from job j where j.matched_at is null and j.state in ('completed', 'completed_with_errors', 'failed', 'cancelled')
+        order by j.id limit 100 for update skip locked)
+      returning id, org_id, adapter, actor_name, started_at
+    ), wanted as materialized (
+      select distinct e.id, e.org_id, e.actor_name, t.type, array_position(types, t.type) as place
+      from ended e cross join lateral (
+        select jsonb_path_query(e.adapter, '$.streams[*].type') #>> '{}' as type
+        union select jsonb_path_query(e.adapter, '$.streams[*].resolve.*.type') #>> '{}') t
+      where e.started_at is not null and t.type = any(types)
+      order by e.id, array_position(types, t.type)
+    )
+    insert into match_run (org_id, id, object_type, job_id, state, actor_type, actor_id, actor_name, created_at)
+    select w.org_id, nextval('app.id_seq'), w.type, w.id, 'queued', 'job', 'job_' || w.id, w.actor_name, now()
+    from wanted w order by w.id, w.place;
+    get diagnostics queued = row_count;
+    return queued;
+  end $$;
+
+-- Organizations in which something is to be matched, or references are to follow their objects.
+create function app.identity_due(most integer)
+  returns table (org_id bigint) language sql security definer set search_path = public, pg_temp
+  as $$
+    select r.org_id from match_run r where r.finished_at is null
+    union select m.org_id from reference_move m
+    limit most
+  $$;
+
+alter function app.queue_matching(text[]) owner to grid_system;
+alter function app.identity_due(integer) owner to grid_system;
+revoke execute on function app.queue_matching(text[]), app.identity_due(integer) from public;
+grant execute on function app.queue_matching(text[]), app.identity_due(integer) to grid_app;
+grant usage on sequence app.id_seq to grid_system;
+create policy match_run_system on match_run to grid_system using (true);
+create policy reference_move_system on reference_move to grid_system using (true);
+grant select, insert on match_run to grid_system;
+grant select on reference_move to grid_system;
