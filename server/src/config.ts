@@ -129,6 +129,11 @@ export const SETTINGS = {
     '512',
     whole(1, 10_000),
   ),
+  GRID_LIST_MAX_ROWS: setting(
+    'Rows that a list of objects may have when it is sent as one CSV, NDJSON or XLSX file.',
+    '250000',
+    whole(1, 10_000_000),
+  ),
   GRID_S3_ENDPOINT: setting(
     'S3-compatible storage for documents; local disk when empty.',
     '',

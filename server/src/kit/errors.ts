@@ -134,6 +134,11 @@ export const ERRORS = {
     'The file cannot be used',
     'The detail says what is wrong with the file; correct it and send it again.',
   ],
+  too_many_rows: [
+    422,
+    'The list is too long for one file',
+    'Narrow the list by filters, read it page by page, or have it written by POST /exports.',
+  ],
   rate_limited: [
     429,
     'Too many requests',

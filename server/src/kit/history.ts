@@ -28,7 +28,7 @@ export interface Known extends Assertion {
 const STEP_MAX = 500
 
 /** A filtered list at another time may look at this many objects for one page. */
-const SCAN_MAX = 200_000
+export const SCAN_MAX = 200_000
 
 /** A write takes its time up to this long before its transaction begins, in milliseconds. */
 const SETTLE_MARGIN_MS = 100
