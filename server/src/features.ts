@@ -22,6 +22,7 @@ import { planRoutes } from './plans/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
+import { sandboxRoutes } from './sandbox/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
 import { spaceRoutes } from './spaces/routes.ts'
@@ -52,6 +53,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   planRoutes,
   auditRoutes,
   usageRoutes,
+  sandboxRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

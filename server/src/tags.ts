@@ -57,6 +57,11 @@ export const tags: readonly Tag[] = [
   },
   { name: 'usage', description: 'What the organization used, and what its plan allows.' },
   {
+    name: 'sandbox',
+    description:
+      'Organizations to try things out in: empty and fill them, move their clocks, take their settings live.',
+  },
+  {
     name: 'apps',
     description: 'Register apps, install those of others, and end what they may do.',
   },

@@ -5,6 +5,7 @@ import type { EventDeclaration } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
+import { sandboxEvents } from '../sandbox/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import { jobEvents } from '../sdis/events.ts'
 import { entrySchema } from './docs.ts'
@@ -62,7 +63,7 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...platformEvents]
+  const events = [...scheduleEvents, ...jobEvents, ...sandboxEvents, ...platformEvents]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

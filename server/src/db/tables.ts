@@ -45,6 +45,9 @@ export const ORG_TABLES = [
   'replay',
   'inbox',
   'inbox_request',
+  'sandbox_clock',
+  'sandbox_task',
+  'export',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -124,5 +127,12 @@ export const DEFINER_FUNCTIONS: Readonly<
   open_replays: { owner: 'system', why: 'finds replays of any organization to go on with' },
   find_inbox: { owner: 'system', why: 'finds whose inbox a request without a key is for' },
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
+  claim_sandbox_task: { owner: 'system', why: 'takes the oldest task of any sandbox' },
+  claim_export: { owner: 'system', why: 'takes the oldest export of any organization' },
+  exports_past: {
+    owner: 'system',
+    why: 'finds files of any organization that are past their time',
+  },
+  empty_sandbox: { owner: 'system', why: 'deletes what the app role may not, in a sandbox alone' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -1,5 +1,6 @@
 /** Every type of event: what it means, the form of its payload, an example. */
 import { jobEvents } from '../sdis/events.ts'
+import { sandboxEvents } from '../sandbox/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import type { Hook } from '../http/openapi-document.ts'
 import type { JsonSchema } from '../kit/field.ts'
@@ -22,6 +23,7 @@ export const catalogue: readonly EventType[] = [
   ...resources.flatMap(ofResource),
   ...scheduleEvents,
   ...jobEvents,
+  ...sandboxEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

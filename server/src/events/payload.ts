@@ -22,6 +22,8 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   api_key: { prefix: 'key', path: 'api-keys' },
   webhook: { prefix: 'wh', path: 'webhooks' },
   app: { prefix: 'app', path: 'developer/apps' },
+  sandbox_task: { prefix: 'sbt', path: 'sandbox/tasks' },
+  export: { prefix: 'xpt', path: 'exports' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
 }
 

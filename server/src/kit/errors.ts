@@ -54,6 +54,16 @@ export const ERRORS = {
     'The key is restricted to some properties',
     'Use a key without that restriction, or name only objects of the properties of the key.',
   ],
+  sandbox_only: [
+    403,
+    'The endpoint works in a sandbox only',
+    'Use a key of a sandbox, which begins with grid_sbx_; live data is never touched.',
+  ],
+  live_only: [
+    403,
+    'The endpoint takes a live key',
+    'Use a key of the organization that the sandbox belongs to, which begins with grid_live_.',
+  ],
   not_found: [
     404,
     'Not found',

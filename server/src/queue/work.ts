@@ -7,6 +7,7 @@ import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { takeTask } from '../sandbox/work.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
 import { takeJob } from '../sdis/work.ts'
@@ -46,6 +47,7 @@ export function startWork(
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
+    loop('sandboxes', log, (stopping) => takeTask({ db, storage, log, stopping })),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000

@@ -49,6 +49,8 @@ const NAMED_PUBLIC = [
   'events/payload.ts',
   'events/platform.ts',
   'events/wake.ts',
+  // The portfolio that sandboxes are filled with.
+  'demo/seed.ts',
   // The times to keep, which the demo portfolio plans by.
   'work-orders/rules.ts',
 ]
