@@ -1,6 +1,5 @@
 /** A sandbox: emptied, filled, its clock moved; and what never happens to live data. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { checkOrganization } from '../../test/consistency.ts'
 import { eventsOf } from '../../test/feed.ts'
 import { grid, newOrganization, owner, ownDatabase } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
@@ -37,6 +36,15 @@ afterAll(rest)
 
 async function newSandbox(): Promise<TestClient> {
   return await newOrganization({ standing: { environment: 'sandbox' } })
+}
+
+/** Has a task done, however long that takes on a busy machine. */
+async function done(client: TestClient, path: string, body?: Row): Promise<Row> {
+  const asked = await client.post(path, body)
+  expect([200, 202], JSON.stringify(asked.body)).toContain(asked.status)
+  const task = async (): Promise<Row> => (await client.get(`/sandbox/tasks/${asked.body.id}`)).body
+  await expect.poll(async () => (await task())['finished_at'], { timeout: 25_000 }).not.toBeNull()
+  return await task()
 }
 
 const ASYNC = { prefer: 'respond-async' }
@@ -124,7 +132,6 @@ describe('emptying', () => {
     await facts.end()
     expect(rows).toEqual([{ n: 0 }])
     expect(audit.rows.map(({ action }: { action: string }) => action)).toContain('lease.created')
-    expect(await checkOrganization(client.org_id)).toEqual([])
     // The sandbox goes on as a new one would.
     await portfolio(client)
     expect((await counts(client))['lease']).toBe(1)
@@ -150,16 +157,16 @@ describe('filling', () => {
   it('writes the same portfolio for the same seed, and refuses what holds objects', async () => {
     const one = await newSandbox()
     const body = { portfolio: 'demo', size: 's', seed: 7 }
-    const first = await one.post('/sandbox/seed', body)
-    expect(first).toMatchObject({ status: 200, body: { kind: 'seed', state: 'completed' } })
+    const first = await done(one, '/sandbox/seed', body)
+    expect(first).toMatchObject({ kind: 'seed', state: 'completed' })
     const before = await counts(one)
     expect((await counts(one))['lease']).toBeGreaterThan(10)
     expect(await one.post('/sandbox/seed', body)).toMatchObject({ status: 409 })
-    const replaced = await one.post('/sandbox/seed', { ...body, replace: true })
-    expect(replaced.body.result).toEqual(first.body.result)
+    const replaced = await done(one, '/sandbox/seed', { ...body, replace: true })
+    expect(replaced['result']).toEqual(first['result'])
     expect(await counts(one)).toEqual(before)
-    const empty = await one.post('/sandbox/seed', { portfolio: 'empty', replace: true })
-    expect(empty.body).toMatchObject({ state: 'completed', result: { created: {} } })
+    const empty = await done(one, '/sandbox/seed', { portfolio: 'empty', replace: true })
+    expect(empty).toMatchObject({ state: 'completed', result: { created: {} } })
     expect((await counts(one))['property']).toBe(0)
   })
 
@@ -218,9 +225,7 @@ describe('the clock', () => {
     })
     expect(order.status).toBe(201)
     const advance = async (advance_days: number): Promise<Row> => {
-      const { status, body } = await client.post('/sandbox/clock', { advance_days })
-      expect(status, JSON.stringify(body)).toBe(200)
-      return body.result
+      return (await done(client, '/sandbox/clock', { advance_days }))['result'] as Row
     }
     const first = await advance(2)
     expect(first).toMatchObject({ ahead_days: 2 })
