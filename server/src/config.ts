@@ -134,6 +134,11 @@ export const SETTINGS = {
     '250000',
     whole(1, 10_000_000),
   ),
+  GRID_EXPORT_MAX_MB: setting(
+    'Largest file of an export, in megabytes.',
+    '4096',
+    whole(1, 100_000),
+  ),
   GRID_S3_ENDPOINT: setting(
     'S3-compatible storage for documents; local disk when empty.',
     '',
@@ -181,6 +186,11 @@ export const SETTINGS = {
   GRID_RETENTION_IDEMPOTENCY_HOURS: setting(
     'Hours the answers of idempotent requests are kept; 0 keeps them for ever.',
     '24',
+    age(1, 8_760),
+  ),
+  GRID_RETENTION_EXPORTS_HOURS: setting(
+    'Hours the file of an export is kept; 0 keeps it until it is deleted.',
+    '168',
     age(1, 8_760),
   ),
   GRID_ENV: setting(

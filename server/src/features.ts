@@ -8,6 +8,7 @@ import { buildingRoutes } from './buildings/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { eventRoutes } from './events/routes.ts'
+import { exportRoutes } from './exports/routes.ts'
 import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
 import { gridRoutes } from './grid/routes.ts'
@@ -54,6 +55,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   auditRoutes,
   usageRoutes,
   sandboxRoutes,
+  exportRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

@@ -57,6 +57,10 @@ export const tags: readonly Tag[] = [
   },
   { name: 'usage', description: 'What the organization used, and what its plan allows.' },
   {
+    name: 'exports',
+    description: 'Lists of any length as files: CSV, NDJSON, XLSX, Parquet.',
+  },
+  {
     name: 'sandbox',
     description:
       'Organizations to try things out in: empty and fill them, move their clocks, take their settings live.',

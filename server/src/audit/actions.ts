@@ -5,6 +5,7 @@ import type { EventDeclaration } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
+import { exportEvents } from '../exports/events.ts'
 import { sandboxEvents } from '../sandbox/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import { jobEvents } from '../sdis/events.ts'
@@ -25,7 +26,22 @@ const REQUEST = {
   route: { type: 'string', description: 'Route that was asked for.' },
 }
 
+const EXPORTED = {
+  type: { type: 'string', description: 'Type of the objects.' },
+  format: { type: 'string', description: 'Form of the file.' },
+}
+
+const exported = (verb: string, description: string): Audited => ({
+  action: `export.${verb}`,
+  object_type: 'export',
+  description,
+  details: EXPORTED,
+})
+
 const OTHERS: readonly Audited[] = [
+  exported('requested', 'A list was asked for as a file.'),
+  exported('downloaded', 'The file of an export was downloaded.'),
+  exported('deleted', 'An export was deleted with its file.'),
   {
     action: 'api_key.used_from_new_address',
     object_type: 'api_key',
@@ -63,7 +79,13 @@ const OPERATIONS = ['created', 'updated', 'deleted'] as const
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [...scheduleEvents, ...jobEvents, ...sandboxEvents, ...platformEvents]
+  const events = [
+    ...scheduleEvents,
+    ...jobEvents,
+    ...sandboxEvents,
+    ...exportEvents,
+    ...platformEvents,
+  ]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
     ...events.map(ofEvent),

@@ -1,5 +1,6 @@
 /** Every type of event: what it means, the form of its payload, an example. */
 import { jobEvents } from '../sdis/events.ts'
+import { exportEvents } from '../exports/events.ts'
 import { sandboxEvents } from '../sandbox/events.ts'
 import { scheduleEvents } from '../schedule/events.ts'
 import type { Hook } from '../http/openapi-document.ts'
@@ -24,6 +25,7 @@ export const catalogue: readonly EventType[] = [
   ...scheduleEvents,
   ...jobEvents,
   ...sandboxEvents,
+  ...exportEvents,
   ...platformEvents,
 ].map((declared) => ({
   ...declared,

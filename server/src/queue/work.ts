@@ -7,6 +7,8 @@ import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { sweepExports, takeExport } from '../exports/work.ts'
+import { registry } from '../resources.ts'
 import { takeTask } from '../sandbox/work.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
@@ -40,14 +42,18 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
-  const key = auditKey({ ...config, GRID_DATA_DIR: data_dir })
+  const own = { ...config, GRID_DATA_DIR: data_dir }
+  const key = auditKey(own)
   const webhooks = webhookWork(config, db, log)
   const thread = new JobThread({ database: db.config, data_dir })
+  const exporting = { config: own, db, storage, registry, log }
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
     loop('sandboxes', log, (stopping) => takeTask({ db, storage, log, stopping })),
+    loop('exports', log, (stopping) => takeExport({ ...exporting, stopping })),
+    loop('past exports', log, async () => (await sweepExports(exporting), 10 * 60 * 1_000)),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000

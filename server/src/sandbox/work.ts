@@ -2,6 +2,7 @@
 import type { Db } from '../db/db.ts'
 import { demoStart, seedDemo } from '../demo/seed.ts'
 import type { Storage } from '../documents/storage.ts'
+import { removeFiles } from '../exports/service.ts'
 import { written } from '../events/wake.ts'
 import { ApiError } from '../kit/errors.ts'
 import { record } from '../kit/record.ts'
@@ -140,6 +141,7 @@ async function empty({ db, storage, held }: Running): Promise<number> {
     await Promise.all(page.files.map(async (key) => await storage.remove(key)))
     after = page.last
   }
+  await removeFiles(db, storage, org_id)
   return await db.transaction(org_id, async (tx) => {
     await setAheadDays(tx, org_id, 0)
     return await emptySandbox(tx)

@@ -36,7 +36,8 @@ const PUBLIC = /^[^/]+\/(resource|service|index|events|rollups)\.ts$/
 
 /** Files that one feature keeps for others. */
 const NAMED_PUBLIC = [
-  // Where files lie: uploads of documents and of data-integration jobs.
+  // Where files lie, and how they are answered: documents, data-integration jobs, exports.
+  'documents/content.ts',
   'documents/files.ts',
   'documents/spool.ts',
   'documents/storage.ts',
