@@ -23,6 +23,7 @@ import { planRoutes } from './plans/routes.ts'
 import { propertyRollup } from './properties/rollups.ts'
 import { propertyRoutes } from './properties/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
+import { namedSandboxRoutes } from './sandbox/named-routes.ts'
 import { sandboxRoutes } from './sandbox/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
@@ -55,6 +56,7 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   auditRoutes,
   usageRoutes,
   sandboxRoutes,
+  namedSandboxRoutes,
   exportRoutes,
 ]
 

@@ -38,7 +38,20 @@ const exported = (verb: string, description: string): Audited => ({
   details: EXPORTED,
 })
 
+const ofSandbox = (verb: string, description: string): Audited => ({
+  action: `sandbox.${verb}`,
+  object_type: 'organization',
+  description,
+  details: {
+    name: { type: 'string', description: 'Name of the sandbox.' },
+    hash: { type: 'string', description: 'Hash of the difference that was taken live.' },
+  },
+})
+
 const OTHERS: readonly Audited[] = [
+  ofSandbox('created', 'A sandbox was made, with a key of its own.'),
+  ofSandbox('deleted', 'A sandbox was deleted with all it held.'),
+  ofSandbox('promoted', 'Settings of a sandbox were taken live.'),
   exported('requested', 'A list was asked for as a file.'),
   exported('downloaded', 'The file of an export was downloaded.'),
   exported('deleted', 'An export was deleted with its file.'),

@@ -240,3 +240,50 @@ export async function timeZoneOf(db: OrgRows, org_id: number): Promise<string> {
   )
   return row?.time_zone ?? 'UTC'
 }
+
+/** Sandboxes of an organization, as JSON text, oldest first. */
+export async function listSandboxes(
+  db: OrgRows,
+  org_id: number,
+  after: number,
+  limit: number,
+): Promise<{ id: number; body: string }[]> {
+  const rows = await db.query<{ id: string; body: string }>(
+    org_id,
+    `select id, body from organization where parent_organization_id = $1 and environment = 'sandbox' and deleted_at is null
+       and id > $2 order by id limit $3`,
+    [org_id, after, limit],
+  )
+  return rows.map(({ id, body }) => ({ id: Number(id), body }))
+}
+
+export async function countSandboxes(tx: Tx, org_id: number): Promise<number> {
+  const [row] = await tx.query<{ n: number }>(
+    `select count(*)::integer as n from organization
+     where parent_organization_id = $1 and environment = 'sandbox' and deleted_at is null`,
+    [org_id],
+  )
+  return row?.n ?? 0
+}
+
+/** One sandbox is made at a time, so that no two take the last place. */
+export async function lockSandboxes(tx: Tx, org_id: number): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 7016))', [
+    `sandboxes ${org_id}`,
+  ])
+}
+
+/** What follows in the transaction is done in another organization. */
+export async function enterOrganization(tx: Tx, org_id: number): Promise<void> {
+  await tx.query('select app.set_org($1)', [org_id])
+}
+
+/** Whether an organization has others below it; only its own context sees them. */
+export async function hasOrganizations(db: OrgRows, org_id: number): Promise<boolean> {
+  const rows = await db.query(
+    org_id,
+    'select id from organization where parent_organization_id = $1 and deleted_at is null limit 1',
+    [org_id],
+  )
+  return rows.length > 0
+}
