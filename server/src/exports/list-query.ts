@@ -55,9 +55,8 @@ export function listQueryOf(
     return parseListQuery(resource, store.registry, parameters, store.secret, caller)
   } catch (error) {
     if (!(error instanceof ApiError) || !Array.isArray(error.extra['errors'])) throw error
-    const issues = error.extra['errors'] as (Issue & { pointer: string })[]
     throw invalid(
-      issues.map(({ pointer: _, ...issue }) => {
+      (error.extra['errors'] as Issue[]).map((issue) => {
         const own = LIST_PARAMETERS.includes(issue.field)
         return own ? issue : { ...issue, field: `filters.${issue.field}` }
       }),

@@ -84,6 +84,7 @@ interface Wanted {
 }
 
 /** Whoever awaits a reply waits until it is sent, which that of a page never is. */
+// oxlint-disable-next-line unicorn/no-thenable
 const NO_THENABLE = { then: { value: undefined } }
 
 async function sendTable(

@@ -31,7 +31,11 @@ export function namedSandboxRoutes(app: FastifyInstance): void {
       const { limit, cursor } = request.query
       const page = paging(app.store, org_id, ['sandboxes'], cursor)
       const rows = await listSandboxes(app.db, org_id, page.after ?? 0, limit + 1)
-      const shown = page.of([...rows.map((row) => ({ ...row }))], limit, ({ id }) => String(id))
+      const shown = page.of(
+        rows.map((row) => ({ ...row })),
+        limit,
+        ({ id }) => String(id),
+      )
       return sendTexts(reply, { ...shown, data: shown.data.map(({ body }) => String(body)) })
     },
   )

@@ -53,7 +53,7 @@ const webhooks: Promotable = {
   },
   update: async ({ tx, org_id, actor }, { key, settings }) => {
     for (const { id } of (await all(rowsIn(tx), org_id)).filter(({ url }) => url === key))
-      await changeChoices(tx, { org_id, actor, id }, settings as Partial<Choices>)
+      await changeChoices(tx, { org_id, actor, id }, settings)
   },
 }
 

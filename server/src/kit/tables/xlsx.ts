@@ -153,7 +153,7 @@ function textCell(at: string, text: string, style = 0): string {
 }
 
 /** What XML cannot hold is written as spreadsheets do, `_x0007_`; a text that looks so already has its `_` escaped. */
-const UNSAFE = /[\0-\x08\x0b\x0c\x0e-\x1f\r\ufffe\uffff]|_(?=x[0-9a-fA-F]{4}_)/g
+const UNSAFE = /(?![\t\n\x7f-\x9f])\p{Cc}|[\ufffe\uffff]|_(?=x[0-9a-fA-F]{4}_)/gu
 
 function escaped(text: string): string {
   return text
