@@ -5,6 +5,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
 import { benchDeliveries } from './deliveries.ts'
+import { benchExports } from './exports.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
 import { benchRequests } from './requests.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
@@ -54,6 +55,11 @@ async function main(): Promise<void> {
     if (wanted('deliveries')) {
       server = await startServer(data_dir, { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
       results['deliveries'] = await benchDeliveries(server)
+      await server.stop()
+    }
+    if (wanted('export')) {
+      server = await startServer(data_dir)
+      results['export'] = await benchExports(server)
       await server.stop()
     }
     // Imports get a process of their own, so that its peak memory is theirs.
