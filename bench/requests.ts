@@ -23,7 +23,7 @@ interface Portfolio {
 }
 
 /** A property, a tenant and the leases that requests are made of. */
-async function seedPortfolio(server: Server): Promise<Portfolio> {
+export async function seedPortfolio(server: Server, leases = LEASES): Promise<Portfolio> {
   const post = async (
     path: string,
     body: unknown,
@@ -57,7 +57,7 @@ async function seedPortfolio(server: Server): Promise<Portfolio> {
   const tenant = await post('/parties', { kind: 'company', legal_name: 'Acme Legal LLP' })
   const org_id = Number(property.organization_id.slice(4))
   const db = await openDb(server.socket_dir)
-  const ids = await seedLeases(db, org_id, LEASES, property.id, tenant.id)
+  const ids = await seedLeases(db, org_id, leases, property.id, tenant.id)
   await db.close()
   await owner(server, ['vacuum analyze lease'])
   return { org_id, property_id: property.id, tenant_id: tenant.id, ids }

@@ -5,6 +5,7 @@ import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
 import { benchDeliveries } from './deliveries.ts'
+import { benchExports } from './exports.ts'
 import { benchIdentity } from './identity.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
 import { benchRequests } from './requests.ts'
@@ -63,6 +64,11 @@ async function main(): Promise<void> {
     if (wanted('identity')) {
       server = await startServer(data_dir)
       results['identity'] = await benchIdentity(server)
+      await server.stop()
+    }
+    if (wanted('export')) {
+      server = await startServer(data_dir)
+      results['export'] = await benchExports(server)
       await server.stop()
     }
     // Imports get a process of their own, so that its peak memory is theirs.

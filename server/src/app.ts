@@ -20,6 +20,7 @@ import { limits } from './http/limits.ts'
 import { RequestCounts } from './http/metrics.ts'
 import { openapi, refuseUndocumented } from './http/openapi.ts'
 import { RequestLog, requestLog } from './http/request-log.ts'
+import { tables } from './http/tables.ts'
 import { Throttle } from './http/throttle.ts'
 import './http/types.ts'
 import { KeyWatch } from './keys/watch.ts'
@@ -68,6 +69,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   limits(app, limiter)
   requestLog(app, log)
   errors(app)
+  tables(app, config.GRID_LIST_MAX_ROWS)
   openapi(app, tags, eventHooks)
   await app.register(
     async (api) => {

@@ -174,6 +174,16 @@ export const SETTINGS = {
     '',
     optional,
   ),
+  GRID_LIST_MAX_ROWS: setting(
+    'Rows that a list of objects may have when it is sent as one CSV, NDJSON or XLSX file.',
+    '250000',
+    whole(1, 10_000_000),
+  ),
+  GRID_EXPORT_MAX_MB: setting(
+    'Largest file of an export, in megabytes.',
+    '4096',
+    whole(1, 100_000),
+  ),
   GRID_S3_ENDPOINT: setting(
     'S3-compatible storage for documents; local disk when empty.',
     '',
@@ -232,6 +242,11 @@ export const SETTINGS = {
     'Whose keys may run SQL with the scope console:sql: sandbox, all or none.',
     'sandbox',
     oneOf('sandbox', 'all', 'none'),
+  ),
+  GRID_RETENTION_EXPORTS_HOURS: setting(
+    'Hours the file of an export is kept; 0 keeps it until it is deleted.',
+    '168',
+    age(1, 8_760),
   ),
   GRID_ENV: setting(
     'development lets webhooks have http addresses.',

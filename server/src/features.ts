@@ -8,6 +8,7 @@ import { buildingRoutes } from './buildings/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
 import { documentRoutes } from './documents/routes.ts'
 import { eventRoutes } from './events/routes.ts'
+import { exportRoutes } from './exports/routes.ts'
 import { floorRollup } from './floors/rollups.ts'
 import { floorRoutes } from './floors/routes.ts'
 import { gridRoutes } from './grid/routes.ts'
@@ -26,6 +27,8 @@ import { queryRoutes } from './query/routes.ts'
 import { requestLogRoutes } from './request-log/routes.ts'
 import { adapterRoutes } from './sdis/adapters/routes.ts'
 import { pullRoutes } from './sdis/pull/routes.ts'
+import { namedSandboxRoutes } from './sandbox/named-routes.ts'
+import { sandboxRoutes } from './sandbox/routes.ts'
 import { sdisRoutes } from './sdis/routes.ts'
 import { schemaRoutes } from './schema/routes.ts'
 import { spaceRollup } from './spaces/rollups.ts'
@@ -64,6 +67,9 @@ export const features: readonly ((app: FastifyInstance) => void | Promise<void>)
   planRoutes,
   auditRoutes,
   usageRoutes,
+  sandboxRoutes,
+  namedSandboxRoutes,
+  exportRoutes,
 ]
 
 /** Values computed from other objects, by resource name. */

@@ -80,6 +80,15 @@ export const tags: readonly Tag[] = [
   },
   { name: 'usage', description: 'What the organization used, and what its plan allows.' },
   {
+    name: 'exports',
+    description: 'Lists of any length as files: CSV, NDJSON, XLSX, Parquet.',
+  },
+  {
+    name: 'sandbox',
+    description:
+      'Organizations to try things out in: empty and fill them, move their clocks, take their settings live.',
+  },
+  {
     name: 'apps',
     description: 'Register apps, install those of others, and end what they may do.',
   },

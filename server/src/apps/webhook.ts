@@ -4,7 +4,7 @@ import type { Actor, Tx } from '../kit/types.ts'
 import { publicId } from '../kit/ids.ts'
 import { registry } from '../resources.ts'
 import type { Secrets } from '../secrets.ts'
-import { addWebhook, changeEvents, choicesOf, dropWebhook } from '../webhooks/index.ts'
+import { addWebhook, changeChoices, choicesOf, dropWebhook } from '../webhooks/index.ts'
 import type { App, Installation } from './apps.ts'
 import { noteWebhook } from './installation-queries.ts'
 
@@ -60,7 +60,7 @@ export async function widenWebhook(
   const { org_id, webhook_id: id, scopes } = installation
   if (id === null) return void (await installWebhook(tx, by, installation, app))
   const events = readableEvents(app.webhook?.events ?? [], scopes)
-  if (events.length > 0) await changeEvents(tx, { org_id, actor: by.actor, id }, events)
+  if (events.length > 0) await changeChoices(tx, { org_id, actor: by.actor, id }, { events })
 }
 
 export async function uninstallWebhook(

@@ -1,15 +1,10 @@
 /** The catalogue of actions: what the audit log can say, each with the JSON Schema of its entries. */
-import { platformEvents } from '../events/platform.ts'
+import { declaredEvents } from '../events/declared.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import type { EventDeclaration } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { allFields } from '../kit/resource.ts'
 import { resources } from '../resources.ts'
-import { scheduleEvents } from '../schedule/events.ts'
-import { identityEvents } from '../identity/events.ts'
-import { schemaEvents } from '../schema/events.ts'
-import { adapterEvents, jobEvents } from '../sdis/events.ts'
-import { truthEvents } from '../truth/events.ts'
 import { entrySchema } from './docs.ts'
 
 /** Actions that are no events: what happened, and what `details` says of it. */
@@ -61,6 +56,28 @@ const PAIR = {
   reason: { type: ['string', 'null'], description: 'Why they are to stay two.' },
 }
 
+const EXPORTED = {
+  type: { type: 'string', description: 'Type of the objects.' },
+  format: { type: 'string', description: 'Form of the file.' },
+}
+
+const exported = (verb: string, description: string): Audited => ({
+  action: `export.${verb}`,
+  object_type: 'export',
+  description,
+  details: EXPORTED,
+})
+
+const ofSandbox = (verb: string, description: string): Audited => ({
+  action: `sandbox.${verb}`,
+  object_type: 'organization',
+  description,
+  details: {
+    name: { type: 'string', description: 'Name of the sandbox.' },
+    hash: { type: 'string', description: 'Hash of the difference that was taken live.' },
+  },
+})
+
 const OTHERS: readonly Audited[] = [
   ...PULLING,
   {
@@ -75,6 +92,12 @@ const OTHERS: readonly Audited[] = [
     description: 'Two objects may be one again.',
     details: PAIR,
   },
+  ofSandbox('created', 'A sandbox was made, with a key of its own.'),
+  ofSandbox('deleted', 'A sandbox was deleted with all it held.'),
+  ofSandbox('promoted', 'Settings of a sandbox were taken live.'),
+  exported('requested', 'A list was asked for as a file.'),
+  exported('downloaded', 'The file of an export was downloaded.'),
+  exported('deleted', 'An export was deleted with its file.'),
   {
     action: 'api_key.used_from_new_address',
     object_type: 'api_key',
@@ -199,18 +222,9 @@ const OTHERS: readonly Audited[] = [
 
 /** Every action, in the order of the resources. */
 export function auditActions(): Row[] {
-  const events = [
-    ...scheduleEvents,
-    ...jobEvents,
-    ...adapterEvents,
-    ...identityEvents,
-    ...schemaEvents,
-    ...truthEvents,
-    ...platformEvents,
-  ]
   return [
     ...resources.flatMap((r) => OPERATIONS.map((o) => actionOf(r, o))),
-    ...events.map(ofEvent),
+    ...declaredEvents.map(ofEvent),
     ...OTHERS.map(other),
   ]
 }

@@ -1,6 +1,7 @@
 /** Exports of the audit log: a signed head, the entries in order, the checkpoints. Batch by batch, whatever the length. */
 import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
+import { csvCell } from '../kit/tables/csv.ts'
 import type { OrgDb } from '../kit/types.ts'
 import { GENESIS, signed, withHash } from './chain.ts'
 import type { Signed } from './chain.ts'
@@ -135,14 +136,4 @@ function statementLine(statement: { object: string } & Cells): string {
 
 function csvRow(cells: Cells): string {
   return `${COLUMNS.map((name) => csvCell(cells[name])).join(',')}\r\n`
-}
-
-/** Spreadsheets take a text that starts with one of these signs for a formula; an apostrophe makes it text. */
-const FORMULA = /^[=+\-@\t\r]/
-
-function csvCell(value: unknown): string {
-  if (value === null || value === undefined) return ''
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  const safe = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -69,6 +69,9 @@ export const ORG_TABLES = [
   'match_candidate',
   'match_run',
   'reference_move',
+  'sandbox_clock',
+  'sandbox_task',
+  'export',
 ] as const
 
 /** Small, rarely written, the same for all organizations: copied to every node. */
@@ -175,5 +178,12 @@ export const DEFINER_FUNCTIONS: Readonly<
   redact_audit: { owner: 'system', why: 'the same of sealed entries' },
   queue_matching: { owner: 'system', why: 'finds the loads of any organization that ended' },
   identity_due: { owner: 'system', why: 'finds the organizations with objects to match' },
+  claim_sandbox_task: { owner: 'system', why: 'takes the oldest task of any sandbox' },
+  claim_export: { owner: 'system', why: 'takes the oldest export of any organization' },
+  exports_past: {
+    owner: 'system',
+    why: 'finds files of any organization that are past their time',
+  },
+  empty_sandbox: { owner: 'system', why: 'deletes what the app role may not, in a sandbox alone' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

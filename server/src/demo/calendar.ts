@@ -1,15 +1,11 @@
 /** Civil dates as `YYYY-MM-DD`, and the instants that they begin at. */
 
+export { addMonths } from '../kit/dates.ts'
+
 const DAY_MS = 86_400_000
 
 export function addDays(date: string, days: number): string {
   return dateOf(Date.parse(date) + days * DAY_MS)
-}
-
-/** The same day of another month, or that month's last day when it is shorter. */
-export function addMonths(date: string, months: number): string {
-  const [year, month] = monthAfter(date, months)
-  return written(year, month, Math.min(Number(date.slice(8)), lastDay(year, month)))
 }
 
 /** The first day of the month, or of one `months` later. */

@@ -1,8 +1,5 @@
 /** Every type of event: what it means, the form of its payload, an example. */
-import { schemaEvents } from '../schema/events.ts'
-import { adapterEvents, jobEvents } from '../sdis/events.ts'
-import { identityEvents } from '../identity/events.ts'
-import { scheduleEvents } from '../schedule/events.ts'
+import { declaredEvents } from './declared.ts'
 import type { Hook } from '../http/openapi-document.ts'
 import type { JsonSchema } from '../kit/field.ts'
 import type { EventDeclaration } from '../kit/record.ts'
@@ -10,9 +7,7 @@ import type { Resource, Row } from '../kit/resource.ts'
 import { componentName, rowSchema } from '../kit/schemas.ts'
 import { resources } from '../resources.ts'
 import { matchesType } from './feed.ts'
-import { truthEvents } from '../truth/events.ts'
 import { SCHEMA_VERSION } from './payload.ts'
-import { platformEvents } from './platform.ts'
 import { eventSchema, objectLinkSchema } from './schemas.ts'
 
 export interface EventType extends EventDeclaration {
@@ -23,13 +18,7 @@ export interface EventType extends EventDeclaration {
 
 export const catalogue: readonly EventType[] = [
   ...resources.flatMap(ofResource),
-  ...scheduleEvents,
-  ...jobEvents,
-  ...adapterEvents,
-  ...schemaEvents,
-  ...truthEvents,
-  ...identityEvents,
-  ...platformEvents,
+  ...declaredEvents,
 ].map((declared) => ({
   ...declared,
   schema_version: SCHEMA_VERSION,

@@ -31,6 +31,8 @@ const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
   survivorship_change: { prefix: 'rch', path: 'grid/v2/survivorship/changes' },
   erasure: { prefix: 'ers', path: 'grid/v2/erasures' },
   app: { prefix: 'app', path: 'developer/apps' },
+  sandbox_task: { prefix: 'sbt', path: 'sandbox/tasks' },
+  export: { prefix: 'xpt', path: 'exports' },
   app_installation: { prefix: 'inst', path: 'apps/installations' },
   merge: { prefix: 'mrg', path: 'grid/v2/merges' },
 }

@@ -3,6 +3,7 @@ import type { FastifySchema } from 'fastify'
 import type { JsonSchema } from '../kit/field.ts'
 import type { Parameter } from '../kit/parameters.ts'
 import { SCOPES } from '../kit/scopes.ts'
+import { FORMAT, TABLE_TYPES } from '../kit/tables/formats.ts'
 import { PROBLEM, problemResponses } from './openapi-problems.ts'
 
 /** A route as it documents itself. */
@@ -162,7 +163,10 @@ function operation(
     // What a route says of a status itself stands before the problem others answer with.
     responses: Object.fromEntries([
       ...statuses.map((status) => [status, { $ref: `#/components/responses/Problem${status}` }]),
-      ...answers.map(([status, answer]) => [status, success(status, answer, schemas)]),
+      ...answers.map(([status, answer]) => [
+        status,
+        success(status, answer, schemas, status === '200' && parameters.includes(FORMAT)),
+      ]),
     ]) as JsonSchema,
   }
 }
@@ -198,7 +202,17 @@ const HEADERS = {
   Link: header('The next page, when there is one.', '</api/v1/leases?cursor=WyJ...>; rel="next"'),
 }
 
-function success(status: string, answer: JsonSchema, schemas: Schemas): JsonSchema {
+/** A list as a file. */
+const TABLES: JsonSchema = Object.fromEntries(
+  Object.values(TABLE_TYPES).map((type) => [type, { schema: { type: 'string' } }]),
+)
+
+function success(
+  status: string,
+  answer: JsonSchema,
+  schemas: Schemas,
+  tables: boolean,
+): JsonSchema {
   const { version, next_cursor } = (answer['properties'] ?? {}) as Schemas
   const names = [
     'X-Request-Id',
@@ -211,7 +225,9 @@ function success(status: string, answer: JsonSchema, schemas: Schemas): JsonSche
   return {
     description: answer['description'] ?? 'Success.',
     headers: Object.fromEntries(refs) as JsonSchema,
-    ...(answer['type'] === 'null' ? {} : { content: content(answer, schemas) }),
+    ...(answer['type'] === 'null'
+      ? {}
+      : { content: { ...content(answer, schemas), ...(tables ? TABLES : {}) } }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Documented } from './openapi-document.ts'
 import type { RequestCounts } from './metrics.ts'
 import type { RequestLog } from './request-log.ts'
 import type { Caller } from '../kit/types.ts'
+import type { Walk } from '../kit/routes.ts'
 import type { Store } from '../kit/store.ts'
 import type { RouteDocs } from '../kit/schemas.ts'
 import type { Scope } from '../kit/scopes.ts'
@@ -35,6 +36,9 @@ declare module 'fastify' {
 
     /** Problem code of the answer, for the request log. */
     problem: string | null
+
+    /** Set while the pages of a list are read for a table; see http/tables.ts. */
+    walk: Walk | null
   }
   interface FastifyContextConfig {
     scope?: RouteDocs['config']['scope']

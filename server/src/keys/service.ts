@@ -24,6 +24,7 @@ import {
 } from './queries.ts'
 import type { KeyFields } from './queries.ts'
 
+export { requireScopes } from './grants.ts'
 export { stateOf } from './model.ts'
 export { environmentOf } from './queries.ts'
 export type { ApiKey } from './model.ts'

@@ -59,6 +59,16 @@ export const ERRORS = {
     'SQL is not open to this organization',
     'Ask whoever runs the service to open it with GRID_SQL_CONSOLE, or use a sandbox or POST /grid/v2/query.',
   ],
+  sandbox_only: [
+    403,
+    'The endpoint works in a sandbox only',
+    'Use a key of a sandbox, which begins with grid_sbx_; live data is never touched.',
+  ],
+  live_only: [
+    403,
+    'The endpoint takes a live key',
+    'Use a key of the organization that the sandbox belongs to, which begins with grid_live_.',
+  ],
   not_found: [
     404,
     'Not found',
@@ -183,6 +193,11 @@ export const ERRORS = {
     422,
     'The statement failed',
     'Correct the statement; the detail is what the database said of it.',
+  ],
+  too_many_rows: [
+    422,
+    'The list is too long for one file',
+    'Narrow the list by filters, read it page by page, or have it written by POST /exports.',
   ],
   rate_limited: [
     429,

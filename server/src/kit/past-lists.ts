@@ -13,7 +13,7 @@ import type { OrgDb } from './types.ts'
 export const STEP_MAX = 500
 
 /** A filtered list at another time may look at this many objects for one page. */
-const SCAN_MAX = 200_000
+export const SCAN_MAX = 200_000
 
 /** A page of the collection as it was: the same filters, sorted by id. */
 export async function listAt(

@@ -58,7 +58,8 @@ export interface ListQuery extends Shape, Times {
 
 export type Query = Readonly<Record<string, unknown>>
 
-const PARAMETERS = [
+/** What the query of a list can hold besides filters. */
+export const LIST_PARAMETERS: readonly string[] = [
   'limit',
   'cursor',
   'sort',
@@ -86,7 +87,7 @@ export function parseListQuery(
   const relations = relationsOf(resource, registry)
   const conditions: Condition[] = []
   for (const [key, value] of text) {
-    if (PARAMETERS.includes(key)) continue
+    if (LIST_PARAMETERS.includes(key)) continue
     const condition = parseCondition(resource, relations, key, value, issues)
     if (condition) conditions.push(condition)
   }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRecord } from './door.ts'
 import { headsNamed, headsOf, membersOf, namedIds, withHeads } from './clusters.ts'
 import { ApiError, invalid, notFound } from './errors.ts'
+import type { JsonSchema } from './field.ts'
 import { etagOf, names, versionIn } from './etags.ts'
 import { ownResource, ownSchema } from './extended.ts'
 import { refuseUnindexed } from './extension-limits.ts'
@@ -11,15 +12,16 @@ import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
 import { pathId, publicId } from './ids.ts'
 import type { Answered } from './once.ts'
-import { listAt } from './past-lists.ts'
+import { listAt, SCAN_MAX } from './past-lists.ts'
 import { parseGetQuery, parseListQuery } from './query.ts'
 import type { ListQuery, Query, Shape, Times } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { refuseOutside } from './restriction.ts'
 import { createDocs, deleteDocs, getDocs, listDocs, patchDocs } from './schemas.ts'
 import { gridObject, isPlain, shapeRows } from './shape.ts'
-import { find, get, getStanding, listRaw, listRows, parseBody } from './store.ts'
+import { countUpTo, find, get, getStanding, listRaw, listRows, parseBody } from './store.ts'
 import type { Page, Store } from './store.ts'
+import { listItem } from './tables/list-item.ts'
 import type { Caller } from './types.ts'
 import { create, remove, requestOf, update } from './write.ts'
 import type { Outcome, WriteRequest } from './write.ts'
@@ -28,6 +30,15 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Which generation of the model an answer is in. */
 export type Model = 'v1' | 'grid'
+
+/** A list on its way into a table: its pages are taken here instead of being sent. */
+export interface Walk {
+  /** Rows that the table may have, where that can be told before; null for a single page. */
+  most: number | null
+  /** Schema of a row; a list whose rows depend on the request says so. */
+  item: JsonSchema
+  page: Page<Row[]> | null
+}
 
 /** A collection below a parent: the parent's resource, and the field that holds its id. */
 export interface Under {
@@ -90,7 +101,9 @@ async function sendList(
   model: Model,
 ): Promise<FastifyReply> {
   const resource = await ownResource(store, org_id, declared)
-  if (model === 'v1' && isPlain(query) && resource.extensions.length === 0) {
+  const { walk } = reply.request
+  if (walk) await prepareWalk(store, org_id, resource, query, model, walk)
+  if (!walk && model === 'v1' && isPlain(query) && resource.extensions.length === 0) {
     const page = await listRaw(store, org_id, resource, query)
     reply.raw.once('finish', page.release)
     return nextLink(reply, page.next_cursor).type(JSON_TYPE).send(page.bytes)
@@ -103,12 +116,35 @@ async function sendList(
   return sendPage(reply, { ...page, data }, query.include.has('total_count'))
 }
 
+/** @throws 422 `too_many_rows` before the first page of a table that would be longer than it may be. */
+async function prepareWalk(
+  store: Store,
+  org_id: number,
+  resource: Resource,
+  query: ListQuery,
+  model: Model,
+  walk: Walk,
+): Promise<void> {
+  walk.item = listItem(resource, store.registry, query, model)
+  if (walk.most === null || query.after) return
+  const timed = query.as_of !== null || query.known_at !== null
+  const most = timed ? Math.min(walk.most, SCAN_MAX) : walk.most
+  if ((await countUpTo(store, org_id, resource, timed ? null : query, most + 1)) <= most) return
+  const detail = `A list sent as one file may have ${most} rows and this one has more; narrow it, or use POST /exports.`
+  throw new ApiError('too_many_rows', detail, { max_rows: most })
+}
+
 /** Sends the envelope every list has. */
 export function sendPage(
   reply: FastifyReply,
   page: Page<unknown[]>,
   counted = false,
 ): FastifyReply {
+  const { walk } = reply.request
+  if (walk) {
+    walk.page = page as Page<Row[]>
+    return reply
+  }
   const { data, has_more, next_cursor, total_count } = page
   const body = { object: 'list', data, has_more, next_cursor, ...(counted ? { total_count } : {}) }
   return nextLink(reply, next_cursor).type(JSON_TYPE).send(JSON.stringify(body))
@@ -117,13 +153,19 @@ export function sendPage(
 /** The same for rows that are JSON already. */
 export function sendTexts(reply: FastifyReply, page: Page<string[]>): FastifyReply {
   const { data, has_more, next_cursor } = page
+  const { walk } = reply.request
+  if (walk) {
+    walk.page = { ...page, data: data.map((text) => JSON.parse(text) as Row) }
+    return reply
+  }
   const tail = JSON.stringify({ has_more, next_cursor }).slice(1)
   return nextLink(reply, next_cursor)
     .type(JSON_TYPE)
     .send(`{"object":"list","data":[${data.join(',')}],${tail}`)
 }
 
-function nextLink(reply: FastifyReply, cursor: string | null): FastifyReply {
+/** Says where the next page is, if there is one. */
+export function nextLink(reply: FastifyReply, cursor: string | null): FastifyReply {
   if (!cursor) return reply
   const url = new URL(reply.request.url, 'http://self')
   url.searchParams.set('cursor', cursor)

@@ -37,6 +37,9 @@ export const SCOPES = {
   'read:usage': 'Read usage.',
   'read:apps': 'See apps of the organization and what is installed in it.',
   'write:apps': 'Register and change apps of the organization.',
+  'write:sandbox':
+    'Create, empty, fill and delete sandboxes, move their clocks, take settings live.',
+  'run:exports': 'Have lists written to files, and download them.',
   'admin:keys': 'Create, change and revoke API keys; install and uninstall apps.',
 } as const
 

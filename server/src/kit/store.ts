@@ -131,6 +131,23 @@ function countStatements(resource: Resource, org_id: number, query: ListQuery): 
   return [{ sql, params }]
 }
 
+/** How many objects a list has, or `most` if it has more; without a query, how many there are and ever were. */
+export async function countUpTo(
+  { db }: Pick<Store, 'db'>,
+  org_id: number,
+  resource: Resource,
+  query: ListQuery | null,
+  most: number,
+): Promise<number> {
+  const params: string[] = []
+  const where = query
+    ? whereSql(resource, org_id, query, params)
+    : [ownSql(resource, `$${params.push(String(org_id))}::bigint`)]
+  const sql = `select count(*) from (select from ${resource.name} t where ${where.join(' and ')} limit ${most}) c`
+  const [rows] = await db.fly(org_id, [{ sql, params }])
+  return Number(String(rows?.[0]?.[0]))
+}
+
 /** SQL of what an organization sees in table `t`: its own rows; of organizations itself and its children. */
 export function ownSql(resource: Resource, org: string): string {
   return resource.name === 'organization'

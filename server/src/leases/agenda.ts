@@ -1,8 +1,9 @@
-/** What happens to a lease by itself: it begins, nears its end, ends; rights open, dates fall due. */
-import { addDays } from '../kit/dates.ts'
+/** What happens to a lease by itself: it begins, its rent steps up, it nears its end, ends; rights open, dates fall due. */
+import { addDays, addMonths } from '../kit/dates.ts'
 import type { Due } from '../kit/resource.ts'
 import type { ItemOf } from '../kit/vocabulary.ts'
 import type { criticalDateFields, optionFields } from './parts.ts'
+import type { escalationFields, rentStepFields } from './rent-parts.ts'
 import type { LeaseRow } from './rules.ts'
 
 /** Days before the expiration on which it is told to be near. */
@@ -13,7 +14,7 @@ const BINDING: readonly unknown[] = ['executed', 'active', 'holdover']
 
 export function leaseAgenda(row: LeaseRow): Due[] {
   if (!BINDING.includes(row.status)) return []
-  return [...termDues(row), ...optionDues(row), ...criticalDues(row)]
+  return [...termDues(row), ...rentDues(row), ...optionDues(row), ...criticalDues(row)]
 }
 
 function termDues(row: LeaseRow): Due[] {
@@ -40,6 +41,41 @@ function termDues(row: LeaseRow): Due[] {
 /** The tenant is known to have moved in, and not to have left by the end of the term. */
 function staysOn({ move_in_date, move_out_date }: LeaseRow, end: string): boolean {
   return move_in_date !== null && (move_out_date === null || move_out_date > end)
+}
+
+/** Rises that a rule is looked ahead for: a hundred years of yearly ones. */
+const RISES_MAX = 100
+
+function rentDues(row: LeaseRow): Due[] {
+  const steps = (row.rent_schedule ?? []) as ItemOf<typeof rentStepFields>[]
+  const base = steps.filter(({ kind }) => kind === 'base')
+  const first = base.map(({ start_date }) => start_date ?? '').toSorted()[0]
+  const stepDues = base.flatMap((step, i): Due[] => {
+    const { start_date: at } = step
+    if (!at || at === first) return []
+    return [{ mark: `rent step ${at} ${i}`, at, type: 'lease.rent_step_started', about: { step } }]
+  })
+  const rules = (row.escalations ?? []) as ItemOf<typeof escalationFields>[]
+  return [...stepDues, ...rules.flatMap((rule) => riseDues(row, rule))]
+}
+
+function riseDues(row: LeaseRow, escalation: ItemOf<typeof escalationFields>): Due[] {
+  const { method, first_date, frequency_months: every } = escalation
+  const { expiration_date: end } = row
+  if (!first_date || method === 'none') return []
+  const dues: Due[] = []
+  for (let n = 0; n < (every && end ? RISES_MAX : 1); n++) {
+    const date = addMonths(first_date, n * (every ?? 0))
+    if (end && date > end) break
+    const about = { escalation, date }
+    dues.push({
+      mark: `escalation ${method} ${date}`,
+      at: date,
+      type: 'lease.escalation_due',
+      about,
+    })
+  }
+  return dues
 }
 
 function optionDues(row: LeaseRow): Due[] {

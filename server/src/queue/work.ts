@@ -10,6 +10,9 @@ import { placed, written } from '../events/wake.ts'
 import { tendIdentity } from '../identity/work.ts'
 import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
+import { sweepExports, takeExport } from '../exports/work.ts'
+import { registry } from '../resources.ts'
+import { takeTask } from '../sandbox/work.ts'
 import { tendSchemas } from '../schema/index.ts'
 import { limitsOf } from '../sdis/limits.ts'
 import { lookForFiles, LOOK_MS } from '../sdis/pull/drop.ts'
@@ -35,17 +38,15 @@ export function startWork(
   log: (message: string) => void,
 ): () => Promise<void> {
   const storage = storageOf(config)
+  const own = { ...config, GRID_DATA_DIR: data_dir }
   const webhooks = webhookWork(config, db, log)
   const { GRID_SOURCE_ALLOW_CIDRS, GRID_MASTER_KEY } = config
   const settings = { GRID_SOURCE_ALLOW_CIDRS, GRID_MASTER_KEY, GRID_DATA_DIR: data_dir }
   const limits = limitsOf(config)
   const egress = new Egress()
   const thread = new JobThread({ database: db.config, data_dir, limits, settings })
-  const sealing = new SealingThread(
-    db.config,
-    auditKey({ ...config, GRID_DATA_DIR: data_dir }),
-    log,
-  )
+  const sealing = new SealingThread(db.config, auditKey(own), log)
+  const exporting = { config: own, db, storage, registry, log }
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
@@ -53,6 +54,9 @@ export function startWork(
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping, limits)),
     loop('schedules', log, async () => await runSchedules(db, limits, log)),
     ...dropFolder(config, db, data_dir, log),
+    loop('sandboxes', log, (stopping) => takeTask({ db, storage, log, stopping })),
+    loop('exports', log, (stopping) => takeExport({ ...exporting, stopping })),
+    loop('past exports', log, async () => (await sweepExports(exporting), 10 * 60 * 1_000)),
     loop('agenda', log, async (stopping) => {
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000

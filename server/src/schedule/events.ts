@@ -29,6 +29,18 @@ export const scheduleEvents: readonly EventDeclaration[] = [
   ),
   declared(
     'lease',
+    'rent_step_started',
+    'Rent step started',
+    'From today on another step of the base rent holds; about holds the step.',
+  ),
+  declared(
+    'lease',
+    'escalation_due',
+    'Rent escalation due',
+    'A rule of the lease lets the rent rise today; about holds the rule and the day.',
+  ),
+  declared(
+    'lease',
     'critical_date_due',
     'Critical date due',
     'A critical date of the lease is today, or as many days ahead as a reminder was asked for; about holds the date.',

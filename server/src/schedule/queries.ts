@@ -6,17 +6,20 @@ import type { OrgDb, Tx } from '../kit/types.ts'
 export interface Organization {
   org_id: number
   time_zone: string
+  /** How many days its clock is ahead, which only that of a sandbox can be. */
+  ahead_days?: number
 }
 
 /** Organizations with something to do, of all there are. */
 export async function organizationsDue(db: Db, now: Date): Promise<Organization[]> {
   const rows = await db.flyControl(
-    'select org_id, time_zone from app.organizations_due($1::timestamptz)',
+    'select org_id, time_zone, ahead_days from app.organizations_due($1::timestamptz)',
     [now.toISOString()],
   )
-  return rows.map(([org_id, time_zone]) => ({
+  return rows.map(([org_id, time_zone, ahead_days]) => ({
     org_id: Number(String(org_id)),
     time_zone: String(time_zone),
+    ahead_days: Number(String(ahead_days)),
   }))
 }
 

@@ -53,12 +53,18 @@ export async function tendAgendas(db: Db, tending: Tending): Promise<void> {
   const store = bareStore(db)
   for (const organization of await organizationsDue(db, tending.now)) {
     try {
-      await tendAgenda(store, organization, tending)
+      const now = aheadBy(tending.now, organization.ahead_days ?? 0)
+      await tendAgenda(store, organization, { ...tending, now })
     } catch (error) {
       // One organization's trouble is not the others'.
       tending.log(`agenda of org_${organization.org_id} failed: ${(error as Error).message}`)
     }
   }
+}
+
+/** The time on a clock that is some days ahead. */
+export function aheadBy(now: Date, days: number): Date {
+  return new Date(now.getTime() + days * 86_400_000)
 }
 
 /** Does what is due in one organization. */

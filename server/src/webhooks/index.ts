@@ -1,24 +1,30 @@
 /** What other features may do with webhooks: have one of their own in an organization. */
+import { sameValue } from '../kit/row.ts'
 import type { Actor, OrgDb, Tx } from '../kit/types.ts'
 import type { Secrets } from '../secrets.ts'
 import { deleteWebhook, findWebhook, lockWebhook, updateWebhook } from './queries.ts'
 import { next, tell } from './service.ts'
 import { secretContext } from './types.ts'
+import type { Choices } from './types.ts'
 
 export { choicesOf } from './fields.ts'
+export { listWebhooks } from './queries.ts'
 export { addWebhook } from './service.ts'
 export { targetIssue } from './target.ts'
 export type { Rules } from './target.ts'
+export type { Choices, Webhook } from './types.ts'
 
-/** Changes the events of a webhook in a transaction that may do more; nothing when it is gone. */
-export async function changeEvents(
+/** Changes what the owner of a webhook chose in a transaction that may do more; nothing when it is gone. */
+export async function changeChoices(
   tx: Tx,
   { org_id, actor, id }: { org_id: number; actor: Actor; id: number },
-  events: string[],
+  choices: Partial<Choices>,
 ): Promise<void> {
   const before = await lockWebhook(tx, org_id, id)
-  if (!before || before.events.join() === events.join()) return
-  const after = next(before, { events })
+  if (!before) return
+  const after = next(before, choices)
+  const names = Object.keys(choices) as (keyof Choices)[]
+  if (names.every((name) => sameValue(before[name], after[name]))) return
   await updateWebhook(tx, after)
   await tell(tx, actor, 'webhook.updated', after, before)
 }

@@ -117,7 +117,7 @@ export async function lockWebhook(
 }
 
 export async function listWebhooks(
-  db: OrgDb,
+  db: Pick<OrgDb, 'query'>,
   org_id: number,
   filter: { state: WebhookState | null; before: number | null; limit: number },
 ): Promise<Webhook[]> {

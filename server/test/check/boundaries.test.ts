@@ -38,7 +38,8 @@ const PUBLIC = /^[^/]+\/(resource|service|index|events|rollups)\.ts$/
 const NAMED_PUBLIC = [
   // The one text a value has, for whoever hashes.
   'audit/canonical.ts',
-  // Where files lie: uploads of documents and of data-integration jobs.
+  // Where files lie, and how they are answered: documents, data-integration jobs, exports.
+  'documents/content.ts',
   'documents/files.ts',
   'documents/spool.ts',
   'documents/storage.ts',
@@ -47,12 +48,15 @@ const NAMED_PUBLIC = [
   'reference/html.ts',
   // The feed of events, what they mean, and when it has grown.
   'events/catalogue.ts',
+  'events/declared.ts',
   'events/feed.ts',
   'events/payload.ts',
   'events/platform.ts',
   'events/wake.ts',
   // The model as data: types and what each of their fields can do.
   'grid/schema.ts',
+  // The portfolio that sandboxes are filled with.
+  'demo/seed.ts',
   // The times to keep, which the demo portfolio plans by.
   'work-orders/rules.ts',
 ]

@@ -1,0 +1,204 @@
+/**
+ * The worker's side of exports: take one, write its file, tell how it ended.
+ *
+ * The file is written to the spool, put at its place, and only then named by the row, in the transaction that ends the
+ * export: a worker that is lost before leaves an export that another begins anew under a lease of its own, and a file that
+ * no row names, which the sweep removes.
+ */
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { SpooledFile } from '../documents/index.ts'
+import type { Storage } from '../documents/storage.ts'
+import { written } from '../events/wake.ts'
+import { ApiError } from '../kit/errors.ts'
+import { record } from '../kit/record.ts'
+import type { Resource, Row } from '../kit/resource.ts'
+import { listItem } from '../kit/tables/list-item.ts'
+import { listPages } from '../kit/tables/pages.ts'
+import { tableStream } from '../kit/tables/render.ts'
+import { countUpTo } from '../kit/store.ts'
+import type { Actor } from '../kit/types.ts'
+import { bareStore } from '../organizations/service.ts'
+import { ended } from './events.ts'
+import { listQueryOf } from './list-query.ts'
+import { fileKey } from './model.ts'
+import type { Export } from './model.ts'
+import { parquet } from './parquet.ts'
+import {
+  claimExport,
+  endExport,
+  exportsPast,
+  findExport,
+  keepExport,
+  markExpired,
+  releaseExport,
+} from './queries.ts'
+import type { Ending, Held } from './queries.ts'
+import { exportAsked, exportSpool } from './service.ts'
+
+const IDLE_MS = 1_000
+
+/** Rows read at once: shaping them must not hold up requests of the same process. */
+const PAGE_ROWS = 250
+
+/** How often progress is noted and the lease renewed, in milliseconds. */
+const KEEP_MS = 1_000
+
+/** Times an export is tried before it is given up. */
+const ATTEMPTS_MAX = 3
+
+/** No export takes a day from its last byte to its row. */
+const UNFINISHED_MS = 24 * 60 * 60 * 1_000
+
+const PAST_BATCH = 100
+
+const MEGABYTE = 1024 * 1024
+
+/** What exports are written with. */
+export interface ExportWork {
+  config: Pick<Config, 'GRID_DATA_DIR' | 'GRID_EXPORT_MAX_MB' | 'GRID_RETENTION_EXPORTS_HOURS'>
+  db: Db
+  storage: Storage
+  registry: ReadonlyMap<string, Resource>
+  log: (message: string) => void
+  stopping: AbortSignal
+}
+
+/** Thrown where a file is not to be finished. */
+class Stop extends Error {
+  readonly reason: 'cancelled' | 'lost' | 'stopping'
+
+  constructor(reason: Stop['reason']) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+/** Takes the oldest waiting export, if any, and writes it. @returns how long to wait before looking again. */
+export async function takeExport(work: ExportWork): Promise<number> {
+  const { db, stopping } = work
+  const seen = exportAsked.count
+  const session = await db.session()
+  try {
+    const [lease_id = 0] = await db.ids(1)
+    const claimed = await claimExport(db, lease_id, session.pid)
+    if (claimed) {
+      await writeExport(work, { ...claimed, lease_id })
+      return 0
+    }
+  } finally {
+    session.release()
+  }
+  await exportAsked.asleep(IDLE_MS, stopping, seen)
+  return 0
+}
+
+/** Writes one file, and ends its export or gives it back. */
+async function writeExport(work: ExportWork, held: Held): Promise<void> {
+  const { config, db, storage, log, stopping } = work
+  const one = await findExport(db, held.org_id, held.id)
+  if (!one) return
+  const key = fileKey(held.org_id, held.id, held.lease_id)
+  const spool = exportSpool(config.GRID_DATA_DIR)
+  const progress = { rows_total: 0, rows_written: 0 }
+  const end = async (state: Ending['state'], file: SpooledFile | null, error: Export['error']) => {
+    const kept_hours = config.GRID_RETENTION_EXPORTS_HOURS
+    return await finish(db, held, { ...progress, state, file, error, kept_hours })
+  }
+  try {
+    if (one.state === 'cancelling') throw new Stop('cancelled')
+    const file = await spool.take(
+      key,
+      bytesOf(work, held, one, progress),
+      config.GRID_EXPORT_MAX_MB * MEGABYTE,
+    )
+    await storage.put(key, file)
+    if (!(await end('completed', file, null))) await storage.remove(key)
+    await spool.drop(key)
+  } catch (error) {
+    if (error instanceof Stop && error.reason === 'lost') return
+    if (error instanceof Stop && error.reason === 'cancelled')
+      return void (await end('cancelled', null, null))
+    if (stopping.aborted) return await releaseExport(db, held)
+    log(`xpt_${held.id} failed: ${(error as Error).message}`)
+    if (!(error instanceof ApiError) && one.attempts < ATTEMPTS_MAX)
+      return await releaseExport(db, held)
+    const code = error instanceof ApiError ? error.code : 'internal'
+    const message = error instanceof ApiError ? error.message : 'The export failed on our side.'
+    await end('failed', null, { code, message })
+  }
+}
+
+/** The bytes of the file, made as they are written; between pages it is looked whether to go on. */
+async function* bytesOf(
+  { db, registry, stopping }: ExportWork,
+  held: Held,
+  one: Export,
+  progress: { rows_total: number; rows_written: number },
+): AsyncGenerator<Buffer> {
+  const { org_id } = held
+  const store = bareStore(db)
+  const resource = registry.get(one.type) as Resource
+  const query = listQueryOf(store, resource, one.query, one)
+  const timed = query.as_of !== null || query.known_at !== null
+  progress.rows_total = await countUpTo(store, org_id, resource, timed ? null : query, 2 ** 31 - 1)
+  const item = listItem(resource, registry, query, 'v1')
+  let kept_at = 0
+  const keep = async (): Promise<void> => {
+    if (stopping.aborted) throw new Stop('stopping')
+    if (Date.now() - kept_at < KEEP_MS) return
+    kept_at = Date.now()
+    const state = await keepExport(db, held, progress)
+    if (state !== 'running') throw new Stop(state ? 'cancelled' : 'lost')
+  }
+  async function* pages(): AsyncGenerator<Row[]> {
+    for await (const rows of listPages(store, org_id, resource, query, PAGE_ROWS)) {
+      await keep()
+      yield rows
+      progress.rows_written += rows.length
+    }
+  }
+  yield* one.format === 'parquet' ? parquet(item, pages()) : tableStream(one.format, item, pages())
+}
+
+/** @returns whether it was still this worker's to end. */
+async function finish(db: Db, held: Held, ending: Ending): Promise<boolean> {
+  const done = await db.transaction(held.org_id, async (tx) => {
+    const one = await endExport(tx, held, ending)
+    if (one) await record(tx, held.org_id, actorOf(one), [ended(one)])
+    return one !== undefined
+  })
+  written.wake()
+  return done
+}
+
+function actorOf({ actor_type, actor_id, actor_name, request_id }: Export): Actor {
+  return { type: actor_type as Actor['type'], id: actor_id, name: actor_name, request_id }
+}
+
+/**
+ * Removes the files of exports that are past their time, and what lost workers left in the spool of this host. Safe to run
+ * in several processes and at any time. @returns how many files were removed.
+ */
+export async function sweepExports(
+  { config, db, storage }: Pick<ExportWork, 'config' | 'db' | 'storage'>,
+  now = Date.now(),
+): Promise<number> {
+  let removed = 0
+  for (const { org_id, id } of await exportsPast(db, PAST_BATCH)) {
+    const one = await findExport(db, org_id, id)
+    if (one?.file_version) await storage.remove(fileKey(org_id, id, one.file_version))
+    await markExpired(db, org_id, id)
+    removed++
+  }
+  const spool = exportSpool(config.GRID_DATA_DIR)
+  for (const key of await spool.leftovers(now - UNFINISHED_MS)) {
+    const one = await findExport(db, key.org_id, key.document_id)
+    if (one?.file_version !== key.version_id) {
+      await storage.remove(key)
+      removed++
+    }
+    await spool.drop(key)
+  }
+  return removed
+}

@@ -1,0 +1,149 @@
+/** The worker's side of sandboxes: take a task, do it, tell what came of it. */
+import type { Db } from '../db/db.ts'
+import { demoStart, seedDemo } from '../demo/seed.ts'
+import type { Storage } from '../documents/storage.ts'
+import { removeFiles } from '../exports/service.ts'
+import { written } from '../events/wake.ts'
+import { ApiError } from '../kit/errors.ts'
+import { record } from '../kit/record.ts'
+import type { Row } from '../kit/resource.ts'
+import type { Actor } from '../kit/types.ts'
+import { bareStore } from '../organizations/service.ts'
+import { moveClock } from './clock.ts'
+import { ended } from './events.ts'
+import {
+  claimTask,
+  emptySandbox,
+  endTask,
+  filesAfter,
+  findTask,
+  releaseTask,
+  renewTask,
+  setAheadDays,
+  timeZoneOf,
+} from './queries.ts'
+import type { Held } from './queries.ts'
+import { taskAsked } from './service.ts'
+import type { Task, TaskArgs } from './tasks.ts'
+
+const IDLE_MS = 1_000
+const RENEW_MS = 15_000
+
+/** Documents whose files are removed at once. */
+const FILES_BATCH = 200
+
+/** Times a task is tried before it is given up. */
+const ATTEMPTS_MAX = 3
+
+/** What tasks are done with. */
+export interface SandboxWork {
+  db: Db
+  storage: Storage
+  log: (message: string) => void
+  stopping: AbortSignal
+}
+
+/** A task at work: how it is held, and whether it still is. */
+interface Running extends SandboxWork {
+  held: Held
+  task: Task
+}
+
+/** Takes the oldest waiting task, if any, and does it. @returns how long to wait before looking again. */
+export async function takeTask(work: SandboxWork): Promise<number> {
+  const { db, stopping } = work
+  const seen = taskAsked.count
+  const session = await db.session()
+  try {
+    const [lease_id = 0] = await db.ids(1)
+    const claimed = await claimTask(db, lease_id, session.pid)
+    if (claimed) {
+      await doTask(work, { ...claimed, lease_id })
+      return 0
+    }
+  } finally {
+    session.release()
+  }
+  await taskAsked.asleep(IDLE_MS, stopping, seen)
+  return 0
+}
+
+/** A task that fails is tried again; what a caller did wrong is not. */
+async function doTask(work: SandboxWork, held: Held): Promise<void> {
+  const { db, log, stopping } = work
+  const task = await findTask(db, held.org_id, held.id)
+  if (!task) return
+  const renewing = setInterval(() => void renewTask(db, held).catch(() => {}), RENEW_MS)
+  try {
+    await finish(work, held, await DOING[task.kind]({ ...work, held, task }), null)
+  } catch (error) {
+    if (stopping.aborted) return await releaseTask(db, held)
+    log(`sbt_${held.id} (${task.kind}) failed: ${(error as Error).message}`)
+    if (!(error instanceof ApiError) && task.attempts < ATTEMPTS_MAX)
+      return await releaseTask(db, held)
+    const code = error instanceof ApiError ? error.code : 'internal'
+    const message = error instanceof ApiError ? error.message : 'The task failed on our side.'
+    await finish(work, held, null, { code, message })
+  } finally {
+    clearInterval(renewing)
+  }
+}
+
+async function finish(
+  { db }: SandboxWork,
+  held: Held,
+  result: Row | null,
+  error: Task['error'],
+): Promise<void> {
+  await db.transaction(held.org_id, async (tx) => {
+    const state = error ? 'failed' : 'completed'
+    const task = await endTask(tx, held, { state, result, error })
+    if (task && !error) await record(tx, held.org_id, actorOf(task), [ended(task)])
+  })
+  written.wake()
+}
+
+function actorOf(task: Task): Actor {
+  return {
+    type: task.actor_type as Actor['type'],
+    id: task.actor_id,
+    name: task.actor_name,
+    request_id: task.request_id,
+  }
+}
+
+const DOING: Readonly<Record<Task['kind'], (running: Running) => Promise<Row>>> = {
+  reset: async (running) => ({ deleted: await empty(running) }),
+  seed: async (running) => {
+    const { portfolio, size, seed } = running.task.args as TaskArgs['seed']
+    // Empties what an attempt cut short has left, and what the caller wanted replaced.
+    await empty(running)
+    if (portfolio === 'empty') return { created: {} }
+    const { db, storage, held } = running
+    const start = demoStart(await timeZoneOf(db, held.org_id))
+    return {
+      created: await seedDemo(bareStore(db), storage, held.org_id, { seed, size, start }),
+    }
+  },
+  clock: async ({ db, log, stopping, held, task }) =>
+    await moveClock(bareStore(db), held.org_id, task as Task<'clock'>, { log, stopping }),
+}
+
+/**
+ * Removes everything: the files first, as the documents say where they are, then all rows in one transaction, with which
+ * the clock goes back. @returns how many objects there were.
+ */
+async function empty({ db, storage, held }: Running): Promise<number> {
+  const { org_id } = held
+  for (let after = 0; ;) {
+    const page = await filesAfter(db, org_id, after, FILES_BATCH)
+    if (!page) break
+    await Promise.all(page.files.map(async (key) => await storage.remove(key)))
+    after = page.last
+  }
+  await removeFiles(db, storage, org_id)
+  return await db.transaction(org_id, async (tx) => {
+    await setAheadDays(tx, org_id, 0)
+    return await emptySandbox(tx)
+  })
+}
