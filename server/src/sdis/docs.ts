@@ -41,7 +41,7 @@ export const jobSchema: JsonSchema = {
     adapter_version: count('Version of the adapter document.', 1),
     mode: {
       type: 'string',
-      enum: ['full_snapshot', 'upsert'],
+      enum: ['full_snapshot', 'upsert', 'append', 'delete_marker'],
       description: 'Whether the file lists everything.',
     },
     type: {
@@ -230,7 +230,7 @@ export const createJob = route(
   'write:jobs',
   'createJob',
   'Start a data-integration job',
-  'Send multipart/form-data with the parts `adapter` (YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
+  'Send multipart/form-data with the parts `adapter` (YAML or JSON), `file` (workbook, CSV, JSON or PDF) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
   { 202: jobSchema },
   {
     parameters: [IDEMPOTENCY],
@@ -243,7 +243,11 @@ export const createJob = route(
       required: ['adapter', 'file'],
       properties: {
         adapter: { ...ADAPTER_SCHEMA, title: 'Adapter' },
-        file: { type: 'string', format: 'binary', description: 'The workbook or CSV file.' },
+        file: {
+          type: 'string',
+          format: 'binary',
+          description: 'The workbook, or the CSV, JSON or PDF file.',
+        },
         as_of: {
           type: 'string',
           format: 'date',
