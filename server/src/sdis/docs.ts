@@ -87,7 +87,7 @@ export const jobSchema: JsonSchema = {
     adapter_version: count('Version of the adapter document.', 1),
     mode: {
       type: 'string',
-      enum: ['full_snapshot', 'upsert'],
+      enum: ['full_snapshot', 'upsert', 'append', 'delete_marker'],
       description: 'Whether the file lists everything.',
     },
     type: {

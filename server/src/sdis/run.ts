@@ -16,7 +16,7 @@ import { KeyCounts } from './keys.ts'
 import { passAll, QUIET_MS } from './line.ts'
 import type { Put } from './line.ts'
 import type { Load } from './load.ts'
-import { partsOf } from './mapping.ts'
+import { partsOf, statedNames } from './mapping.ts'
 import { writeChunk } from './pass.ts'
 import { fillPending } from './pending.ts'
 import { FileError } from './readers/types.ts'
@@ -137,10 +137,7 @@ async function loadOf({ store, job }: Held): Promise<Load> {
       request_id: null,
     },
     resource,
-    names: new Set([
-      ...Object.keys(stream.map),
-      ...Object.keys(stream.resolve).filter((name) => !name.includes('.')),
-    ]),
+    names: statedNames(stream),
     parts: partsOf(stream, writableFields(resource)),
     at,
     next,

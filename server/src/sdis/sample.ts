@@ -16,8 +16,9 @@ export type SampleOrder =
   | { file: string; source: TableSource | null; rows: number }
   | { file: string; dated: Adapter }
 
-/** What it answers: the sample, why the file is refused, or that something is broken. */
+/** What it answers: that it can begin, the sample, why the file is refused, or that something is broken. */
 export type SampleAnswer =
+  | { ready: true }
   | { value: unknown }
   | { refused: { code: FileErrorCode; message: string; details: Record<string, unknown> } }
   | { fault: string }
@@ -28,6 +29,9 @@ const BUDGET_MS = 5_000
 /** Threads at work at once; further samples wait for their turn. */
 const THREADS = 2
 
+/** How long a thread may take to start, in milliseconds. */
+const START_MS = 60_000
+
 /** How long an idle thread is kept, in milliseconds. */
 const KEPT_MS = 10_000
 
@@ -37,7 +41,7 @@ const LIMITS = { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 256 }
  * The first rows of a file, raw and mapped.
  * @param adapter null for the raw rows alone; kind and header are then guessed.
  * @param rows how many at most.
- * @param budget_ms how long it may take, the wait for a free thread left out.
+ * @param budget_ms how long it may take, the wait for a thread left out.
  * @throws FileError saying what is wrong with the file; `time_budget` when it takes too long.
  */
 export async function sample(
@@ -83,14 +87,18 @@ let busy = 0
 async function inThread(order: SampleOrder, budget_ms: number): Promise<unknown> {
   if (busy >= THREADS) await new Promise<void>((resolve) => waiting.push(resolve))
   else busy++
-  const worker = taken()
+  const { worker, isReady } = taken()
   let sound = false
   try {
+    if (!isReady) await answerOf(worker, null, START_MS)
     const answer = await answerOf(worker, order, budget_ms)
     sound = true
     if ('value' in answer) return answer.value
-    if ('fault' in answer) throw new Error(answer.fault)
-    throw new FileError(answer.refused.code, answer.refused.message, answer.refused.details)
+    if ('refused' in answer) {
+      const { code, message, details } = answer.refused
+      throw new FileError(code, message, details)
+    }
+    throw new Error('fault' in answer ? answer.fault : 'The sampling thread gave no sample.')
   } finally {
     if (sound) keep(worker)
     else await worker.terminate()
@@ -100,16 +108,16 @@ async function inThread(order: SampleOrder, budget_ms: number): Promise<unknown>
   }
 }
 
-function taken(): Worker {
+function taken(): { worker: Worker; isReady: boolean } {
   const kept = idle.pop()
   if (kept) {
     clearTimeout(kept.ending)
-    return kept.worker
+    return { worker: kept.worker, isReady: true }
   }
   const entry = new URL('./sample-entry.ts', import.meta.url)
   const worker = new Worker(entry, { resourceLimits: LIMITS })
   worker.unref()
-  return worker
+  return { worker, isReady: false }
 }
 
 function keep(worker: Worker): void {
@@ -123,9 +131,10 @@ function keep(worker: Worker): void {
   idle.push({ worker, ending })
 }
 
+/** @param order null to wait for the first word of a new thread. */
 async function answerOf(
   worker: Worker,
-  order: SampleOrder,
+  order: SampleOrder | null,
   budget_ms: number,
 ): Promise<SampleAnswer> {
   return await new Promise((resolve, reject) => {
@@ -148,6 +157,6 @@ async function answerOf(
     worker.on('exit', ended)
     // A thread is no window: there is no other origin.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin
-    worker.postMessage(order)
+    if (order) worker.postMessage(order)
   })
 }
