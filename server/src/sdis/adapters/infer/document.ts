@@ -81,7 +81,7 @@ export function documentOf(parts: Parts): Row {
 
 /** The pattern of a column, and the shorter one that reads the same days without zeros in front. */
 function datesOf(path: string, { dates: [pattern] }: Shape): string[] {
-  if (pattern === undefined || !/date$/.test(path)) return []
+  if (pattern === undefined || !path.endsWith('date')) return []
   return [pattern]
 }
 

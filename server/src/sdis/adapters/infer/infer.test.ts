@@ -245,11 +245,11 @@ describe('a sample is refused', () => {
     expect(answer).toMatchObject({ status, body: problem })
   })
 
-  it.each([
+  it.each<[string, Record<string, string>, string]>([
     ['an unknown part', { color: 'red' }, 'color'],
     ['a name that is none', { name: 'My Adapter' }, 'name'],
   ])('with %s in its form', async (_, fields, field) => {
-    const answer = await inferred('A\n1\n', fields as unknown as Record<string, string>)
+    const answer = await inferred('A\n1\n', fields)
     expect(answer).toMatchObject({ status: 422, body: { errors: [{ field }] } })
   })
 })
