@@ -155,18 +155,18 @@ const fields = {
     example: 7_226_362.5,
     min: 0,
   }),
-  electricity_use: number('The electricity used in a year, in kWh.', {
-    example: 1_156_514.25,
-    min: 0,
-  }),
+  electricity_use: number(
+    'The electricity taken from the grid in a year, in kWh; negative where more was given back.',
+    { example: 1_156_514.25 },
+  ),
   natural_gas_use: number('The natural gas used in a year, in therms.', {
     example: 12_764.53,
     min: 0,
   }),
   steam_use: number('The district steam used in a year, in kBtu.', { example: 2_003_882, min: 0 }),
   ghg_emissions: number(
-    'The greenhouse gas emissions in a year, in metric tons of CO2 equivalent.',
-    { example: 249.98, min: 0 },
+    'The net greenhouse gas emissions in a year, in metric tons of CO2 equivalent.',
+    { example: 249.98 },
   ),
   site_eui: number('The energy used at the building in a year, in kBtu per square foot.', {
     example: 52.9,
@@ -177,8 +177,8 @@ const fields = {
     min: 0,
   }),
   ghg_intensity: number(
-    'The greenhouse gas emissions in a year, in kilograms of CO2 equivalent per square foot.',
-    { example: 4.2, min: 0 },
+    'The net greenhouse gas emissions in a year, in kilograms of CO2 equivalent per square foot.',
+    { example: 4.2 },
   ),
 } satisfies Fields
 

@@ -5,6 +5,7 @@ import type { Registry } from '../kit/query.ts'
 import { writableFields } from '../kit/resource.ts'
 import { closest, validate } from '../kit/validate.ts'
 import { celOf } from './adapter-cel.ts'
+import { currenciesOf } from './adapter-defaults.ts'
 import type { Adapter, Check, Entry, ExtFields, Resolve, Stream } from './adapter.ts'
 import type { CelReader, Root } from './cel.ts'
 import { AGGREGATE } from './checks.ts'
@@ -133,6 +134,9 @@ function streamIssues(
   return [
     ...(key === undefined ? [] : expressionIssues(key, `${at}.key`, known)),
     ...entriesIssues(stream.map, `${at}.map`, fields, known),
+    ...(currenciesOf(stream.map).length > 1
+      ? [issue(`${at}.map`, 'ambiguous', 'the amounts of an object have one currency')]
+      : []),
     ...Object.entries(stream.resolve).flatMap(([path, rule]) =>
       resolveIssues(stream, path, rule, `${at}.resolve.${path}`, known),
     ),

@@ -160,6 +160,16 @@ export const FILE_PARTS: Readonly<Record<string, JsonSchema>> = {
           'Day on which the file was true, when the job names none; else the day the job starts.',
         examples: ['2025-05-23'],
       },
+      from: schemaExpression(
+        'Expression over meta that gives the day, when the job names none.',
+        "extract(meta.title, '[0-9/]+$')",
+      ),
+      default: {
+        type: 'string',
+        enum: ['job_start', 'error'],
+        description: 'What holds when `from` gives no day: the day the job starts, or nothing.',
+        examples: ['error'],
+      },
     },
   },
 }

@@ -5,7 +5,14 @@ import { describe, expect, inject, it, test } from 'vitest'
 import { newOrganization } from '../../test/grid.ts'
 import { finished, sendJob } from '../../test/jobs.ts'
 import { adapterOf, blocked, buildings, errorsOf, fileOf, load, written } from './load-fixture.ts'
-import { buildWorkbook, buildZip, workbookEntries, zippedRun } from './readers/workbook-fixture.ts'
+import { buildPdf } from './readers/pdf-fixture.ts'
+import {
+  buildWorkbook,
+  buildZip,
+  sheetPart,
+  workbookEntries,
+  zippedRun,
+} from './readers/workbook-fixture.ts'
 import type { FixtureCell } from './readers/workbook-fixture.ts'
 
 const ROWS: FixtureCell[][] = [
@@ -42,6 +49,8 @@ function spoiled(name: string, change: object): Buffer {
 }
 
 const PDF = Buffer.from('%PDF-1.7\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer\n%%EOF\n')
+/** A value in the last column that a workbook has. */
+const LAST_CELL = '<row r="1"><c r="XFD1" t="inlineStr"><is><t>x</t></is></c></row>'
 const SHEET = 'xl/worksheets/sheet1.xml'
 
 describe('a file that cannot be used', () => {
@@ -141,6 +150,62 @@ describe('a file that cannot be used', () => {
       /never closed/,
       { row: 3_002 },
     ],
+    [
+      '16,384 columns',
+      xlsx(),
+      bytes(buildWorkbook({ sheets: [{ name: 'A', xml: sheetPart(LAST_CELL) }] })),
+      'too_many_columns',
+      /column 500/,
+      { row: 1, limit: 500 },
+    ],
+    [
+      'more cells than columns may be',
+      adapterOf(),
+      csv(`Code,Name,Area${',x'.repeat(500)}\n`),
+      'too_many_columns',
+      /500/,
+      { limit: 500 },
+    ],
+    [
+      'half-written JSON',
+      adapterOf({}, { source: { kind: 'json' } }),
+      csv('[{"Code":"A","Name":"N","Area":1},{"Code":'),
+      'truncated_file',
+      /after 1 records/,
+      { row: 1 },
+    ],
+    [
+      'JSON nested beyond all use',
+      adapterOf({}, { source: { kind: 'ndjson' } }),
+      csv(`${'{"a":'.repeat(50)}1${'}'.repeat(50)}\n`),
+      'too_deep',
+      /20 levels/,
+      { row: 1 },
+    ],
+    [
+      'a PDF that is a scan',
+      adapterOf({}, { source: { kind: 'pdf' } }),
+      Uint8Array.from(buildPdf([[]])),
+      'no_text',
+      /scan/,
+      {},
+    ],
+    [
+      'a total that does not add up',
+      adapterOf({ checks: [{ id: 'area', aggregate: 'sum(number(row.Area))', compare: 9 }] }),
+      csv('Code,Name,Area\nA,Alpha,1\n'),
+      'check_failed',
+      /area: .* is 1, but the file states 9/,
+      { check: 'area', found: 1, expected: 9 },
+    ],
+    [
+      'an aggregate of what is no number',
+      adapterOf({ checks: [{ id: 'area', aggregate: 'sum(row.Area)', compare: 9 }] }),
+      csv('Code,Name,Area\nA,Alpha,wide\n'),
+      'check_failed',
+      /row 2/,
+      {},
+    ],
   ])('%s', async (_, adapter, file, code, message, details) => {
     const client = await newOrganization()
     await load(client, adapterOf(), 'Code,Name,Area\nOld,Old,1\n', '2025-01-01')
@@ -183,6 +248,25 @@ describe('a workbook', () => {
     })
   })
 
+  test('gives the values of formulas, and dates that are bare day numbers', async () => {
+    const client = await newOrganization()
+    const rows: FixtureCell[][] = [
+      ['Code', 'Name', 'Area', 'Measured'],
+      ['A', { formula: 'B1&"!"', value: 'Name!' }, { formula: '2*50', value: 100 }, 45_800],
+    ]
+    const adapter = xlsx(
+      {},
+      { map: { ...map, remeasured_date: { from: 'row.Measured', date: ['excel-serial'] } } },
+    )
+    await load(client, adapter, {
+      name: 'a.xlsx',
+      bytes: bytes(buildWorkbook({ sheets: [{ name: 'A', rows }] })),
+    })
+    expect(await buildings(client, 'name,rentable_area,remeasured_date')).toEqual({
+      A: { name: 'Name!', rentable_area: 100, remeasured_date: '2025-05-23' },
+    })
+  })
+
   test('with values of every wrong kind has each told apart by row and column', async () => {
     const client = await newOrganization()
     const rows: FixtureCell[][] = [
@@ -212,5 +296,22 @@ describe('a workbook', () => {
     expect(await buildings(client, 'name')).toMatchObject({
       F: { name: 'Nul\ufffd and half \ufffd' },
     })
+  })
+})
+
+describe('an adapter that asks too much', () => {
+  it.each<[string, string, RegExp]>([
+    ['a pattern that would never end', `row.Name.matches('(a)\\\\1')`, /is no pattern/],
+    ['loops in loops', 'row.A.map(a, row.B.map(b, b))', /one level is allowed/],
+    ['more than 500 parts', Array.from({ length: 300 }, () => '1').join('+'), /maxAstNodes/],
+    ['the inside of the machine', 'row.constructor.constructor("return 1")()', /./],
+  ])('%s is refused before there is a job', async (_, expression, message) => {
+    const client = await newOrganization()
+    const sent = await sendJob(client, adapterOf({ key: expression }), fileOf('Code\nA\n'))
+    expect(sent).toMatchObject({
+      status: 422,
+      body: { errors: [{ code: 'invalid_expression', message: expect.stringMatching(message) }] },
+    })
+    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
   })
 })

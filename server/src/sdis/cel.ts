@@ -104,23 +104,19 @@ function run(
 
 /** What an expression gave, as a cell; numbers lose what binary fractions add. */
 function cellOf(value: unknown): Cell {
-  switch (typeof value) {
-    case 'bigint':
-      return Number(value)
-    case 'number':
-      if (!Number.isFinite(value)) throw new ExpressionFault('not_a_number', 'is not a number')
-      return Number.isInteger(value) ? value : Number(value.toPrecision(14))
-    case 'string':
-      if (value.length > TEXT_MAX)
-        throw new ExpressionFault('value_too_long', `has more than ${TEXT_MAX} characters`)
-      return value
-    case 'boolean':
-      return value
-    default:
-      if (Array.isArray(value)) return value.slice(0, LIST_MAX).map(cellOf)
-      if (value === null || value === undefined) return null
-      throw new ExpressionFault('not_a_single_value', 'is not a single value')
+  if (value === null || value === undefined) return null
+  if (typeof value === 'boolean') return value
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new ExpressionFault('not_a_number', 'is not a number')
+    return Number.isInteger(value) ? value : Number(value.toPrecision(14))
   }
+  if (typeof value === 'string') {
+    if (value.length <= TEXT_MAX) return value
+    throw new ExpressionFault('value_too_long', `has more than ${TEXT_MAX} characters`)
+  }
+  if (Array.isArray(value)) return value.slice(0, LIST_MAX).map(cellOf)
+  throw new ExpressionFault('not_a_single_value', 'is not a single value')
 }
 
 const strict = new Environment({
@@ -170,30 +166,13 @@ class Fence {
   }
 
   private walk(node: ASTNode, scope: Scope): void {
-    switch (node.op) {
-      case 'value':
-        return
-      case 'id':
-        return this.identifier(node.args, scope)
-      case '.':
-      case '[]':
-        return this.access(node, scope)
-      case 'call':
-        return this.call(node.args[0], node.args[1], scope)
-      case 'rcall':
-        return this.method(node, scope)
-      case 'map':
-        for (const entry of node.args) for (const part of entry) this.walk(part, scope)
-        return
-      case '!_':
-      case '-_':
-        return this.walk(node.args, scope)
-      case '.?':
-      case '[?]':
-        throw new Error('optional access is not part of the language here')
-      default:
-        for (const part of node.args) this.walk(part, scope)
-    }
+    if (node.op === 'id') this.identifier(node.args, scope)
+    else if (node.op === '.' || node.op === '[]') this.access(node, scope)
+    else if (node.op === 'call') this.call(node.args[0], node.args[1], scope)
+    else if (node.op === 'rcall') this.method(node, scope)
+    else if (node.op === '.?' || node.op === '[?]')
+      throw new Error('optional access is not part of the language here')
+    else for (const part of partsOf(node)) this.walk(part, scope)
   }
 
   private identifier(name: string, { bound }: Scope): void {
@@ -281,7 +260,7 @@ function parsedStrictly(source: string): ASTNode {
   try {
     return strict.parse(source).ast
   } catch (error) {
-    throw new Error(firstLine((error as Error).message))
+    throw new Error(firstLine((error as Error).message), { cause: error })
   }
 }
 

@@ -1,5 +1,5 @@
 /** Checks of an adapter: what must hold of each record, and of the file as a whole before any of it is loaded. */
-import type { Field, Fields } from '../kit/field.ts'
+import type { Fields } from '../kit/field.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Check, Stream } from './adapter.ts'
 import type { Cel } from './cel.ts'
@@ -91,7 +91,7 @@ function namedValues(cel: Cel, fields: Fields, stated: Row): Row {
   const values: Row = {}
   for (const name of cel.names) {
     const value = name === 'ext' ? extOf(stated) : (stated[name] ?? null)
-    const isMoney = (fields[name] as Field | undefined)?.kind === 'money' && value !== null
+    const isMoney = fields[name]?.kind === 'money' && value !== null
     values[name] = isMoney ? Number(value) : value
   }
   return values

@@ -46,8 +46,12 @@ export interface Ready {
 /** Records that must be looked at: the others are as the source's last run left them. */
 export type Changed = Promise<Map<number, number | null>>
 
-export function lookUp({ load }: Running, chunk: Chunk): Changed {
-  return changedRecords(load.store.db, load, chunk.records, load.next !== null)
+export async function lookUp({ load, job }: Running, chunk: Chunk): Changed {
+  const found = await changedRecords(load.store.db, load, chunk.records, load.next !== null)
+  // Known records of a file that only adds stay as they are.
+  return job.adapter.mode === 'append'
+    ? new Map([...found].filter(([, object_id]) => object_id === null))
+    : found
 }
 
 /** Reads the rows of the records that changed. */

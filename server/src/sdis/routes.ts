@@ -26,6 +26,7 @@ import { jobView } from './jobs.ts'
 import {
   approveJob,
   cancelJob,
+  dayOfFile,
   enqueue,
   getJob,
   importSpool,
@@ -174,8 +175,11 @@ async function createJob(
   ])
   try {
     if (Object.keys(metadata).length > 0) fields.set('metadata', [''])
-    const { document, adapter, as_of } = await readForm(fields, app.store, caller)
+    const form = await readForm(fields, app.store, caller)
+    const { document, adapter } = form
     await requireReferences(app.store, caller.org_id, adapter)
+    const day = fields.has('as_of') ? null : await dayOfFile(file.path, adapter, caller)
+    const as_of = day ?? form.as_of
     const idempotency = idempotencyKey(request)
     const write: WriteRequest = {
       ...requestOf(caller, request.id),

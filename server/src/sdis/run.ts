@@ -17,6 +17,7 @@ import type { Load } from './load.ts'
 import { partsOf } from './mapping.ts'
 import { lookUp, mapChunk, readyChunk, writeChunk } from './pass.ts'
 import type { Changed } from './pass.ts'
+import { fillPending } from './pending.ts'
 import { FileError } from './readers/types.ts'
 import { runAfter, saveRun, sourceId } from './record-queries.ts'
 import { Resolver } from './resolve.ts'
@@ -145,6 +146,7 @@ async function loadFile(running: Running, file: string): Promise<void> {
   const seen = new KeyCounts()
   await passAll(running, await open(running, file), seen, found)
   if (complete) await endMissing(running, seen)
+  await fillPending(running)
   await session.transaction(job.org_id, async (tx) => {
     const { counts } = running
     await saveRun(tx, load, { valid_from: job.valid_from, job_id: job.id, complete })

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { registry } from '../resources.ts'
 import { FileError } from './readers/types.ts'
 import type { SampleAnswer, SampleOrder } from './sample.ts'
-import { readColumns, readSample } from './sampling.ts'
+import { readColumns, readEffectiveDay, readSample } from './sampling.ts'
 
 parentPort?.on('message', (order: SampleOrder) => {
   take(order).then(
@@ -13,6 +13,7 @@ parentPort?.on('message', (order: SampleOrder) => {
 })
 
 async function take(order: SampleOrder): Promise<unknown> {
+  if ('dated' in order) return await readEffectiveDay(order.file, order.dated, registry)
   return 'adapter' in order
     ? await readSample(order.file, order.adapter, order.rows, registry)
     : await readColumns(order.file, order.source, order.rows)

@@ -14,6 +14,7 @@ export type { Columns, ColumnSample, Sample, SampleRecord } from './sampling.ts'
 export type SampleOrder =
   | { file: string; adapter: Adapter | null; rows: number }
   | { file: string; source: TableSource | null; rows: number }
+  | { file: string; dated: Adapter }
 
 /** What it answers: the sample, why the file is refused, or that something is broken. */
 export type SampleAnswer =
@@ -60,6 +61,19 @@ export async function columnsOf(
   budget_ms = BUDGET_MS,
 ): Promise<Columns> {
   return (await inThread({ file, source, rows }, budget_ms)) as Columns
+}
+
+/** The header of a large workbook may stand behind all its texts. */
+const DATE_BUDGET_MS = 20_000
+
+/**
+ * The day on which a file was true, as `effective.from` of its adapter reads it above the header.
+ * @returns null when the adapter has none, or the file names no day and that of the job holds.
+ * @throws FileError as `sample` does; `no_effective_date` when what the file names is no date.
+ */
+export async function effectiveDay(file: string, adapter: Adapter): Promise<string | null> {
+  if (!adapter.effective.from) return null
+  return (await inThread({ file, dated: adapter }, DATE_BUDGET_MS)) as string | null
 }
 
 const idle: { worker: Worker; ending: NodeJS.Timeout }[] = []
@@ -123,7 +137,7 @@ async function answerOf(
       act()
     }
     const answered = (answer: SampleAnswer): void => settle(() => resolve(answer))
-    const failed = (error: unknown): void => settle(() => reject(error as Error))
+    const failed = (error: unknown): void => settle(() => reject(error))
     const ended = (): void => settle(() => reject(new Error('The sampling thread ended.')))
     const timer = setTimeout(() => {
       const message = `The first rows could not be read and mapped within ${budget_ms} ms.`

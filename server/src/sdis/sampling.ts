@@ -1,14 +1,20 @@
 /** The first rows of a file: raw, and as an adapter maps them. Runs in the sampling thread. */
-import type { Row } from '../kit/resource.ts'
+import { date } from '../kit/field.ts'
 import type { Registry } from '../kit/query.ts'
+import type { Row } from '../kit/resource.ts'
+import { celOf } from './adapter-cel.ts'
 import type { Adapter, Stream } from './adapter.ts'
+import { ExpressionFault } from './cel-functions.ts'
 import { keyFault, keyOf, shown } from './chunks.ts'
 import { compileMapping } from './mapping.ts'
 import type { Mapping, RowIssue } from './mapping.ts'
 import { guessSource } from './readers/guess.ts'
 import { openTable } from './readers/open.ts'
+import { FileError } from './readers/types.ts'
 import type { Cell, SheetRow, Table, TableSource } from './readers/types.ts'
 import { openArranged } from './source.ts'
+import { readerOf } from './values.ts'
+import type { Reading } from './values.ts'
 
 /** One object as the sample gives it. */
 export interface SampleRecord {
@@ -88,6 +94,40 @@ export async function readSample(
     await table.close()
   }
 }
+
+/**
+ * The day on which a file was true, as its adapter's `effective.from` reads it; null when the file names none and the
+ * day of the job holds.
+ * @throws FileError `no_effective_date` when what it names is no date, or it must name one.
+ */
+export async function readEffectiveDay(
+  file: string,
+  adapter: Adapter,
+  registry: Registry,
+): Promise<string | null> {
+  const { effective, locale } = adapter
+  const { table } = await openArranged(file, adapter, registry)
+  await table.close()
+  const reading = dated(adapter, table.meta)
+  if (reading === null && effective.default === 'job_start') return null
+  if (reading && 'value' in reading) return String(reading.value)
+  const why = reading?.message ?? `${effective.from} is blank`
+  const message = `The file does not say when it was true: ${why}.`
+  throw new FileError('no_effective_date', message, { dates: locale.date })
+}
+
+function dated({ effective, locale, lookups }: Adapter, meta: Table['meta']): Reading {
+  const cel = celOf({ locale, lookups }).read(effective.from as string, ['meta'], new Set())
+  try {
+    const cell = cel.evaluate({ meta })
+    return cell === null ? null : readerOf({}, DAY, locale)(cell)
+  } catch (error) {
+    if (!(error instanceof ExpressionFault)) throw error
+    return Object.values(meta).includes(null) ? null : error
+  }
+}
+
+const DAY = date('The day on which a file was true.', { example: '2025-05-31' })
 
 /** @param given how to read the file; guessed when null. @throws FileError */
 export async function readColumns(

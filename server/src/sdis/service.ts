@@ -21,6 +21,8 @@ import type { Adapter, Stream } from './adapter.ts'
 import { countQueued, findJob, insertJob, requestApproval, requestCancel } from './job-queries.ts'
 import { jobView } from './jobs.ts'
 import type { Job, JobState } from './jobs.ts'
+import { FileError } from './readers/types.ts'
+import { effectiveDay } from './sample.ts'
 
 /** Where files of jobs wait and stay until a day after the job ended. */
 export function importSpool(data_dir: string): Spool {
@@ -89,6 +91,31 @@ async function adapterGiven(
   const found = await adapterFor(store, org_id, given, version ? Number(version) : undefined)
   requireLive(found, environment)
   return kept(found)
+}
+
+/**
+ * The day that the file itself names, when the request names none; null when it does not.
+ * @throws 422 when that day is none, or after today.
+ */
+export async function dayOfFile(
+  path: string,
+  adapter: Adapter,
+  caller: Caller,
+): Promise<string | null> {
+  const issues: Issue[] = []
+  const field = 'adapter.effective.from'
+  let day: string | null = null
+  try {
+    day = await effectiveDay(path, adapter)
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error
+    // What is wrong with the file as such is told by the job.
+    if (!['no_effective_date', 'time_budget'].includes(error.code)) return null
+    issues.push({ field, code: error.code, message: error.message })
+  }
+  if (day !== null) effectiveDate(day, adapter, caller, issues)
+  if (issues.length > 0) throw invalid(issues.map((issue) => ({ ...issue, field })))
+  return day
 }
 
 const required: Issue = {

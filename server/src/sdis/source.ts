@@ -11,7 +11,7 @@ import { arranged } from './readers/arrange.ts'
 import type { Arranged } from './readers/arrange.ts'
 import { openTable } from './readers/open.ts'
 import { FileError } from './readers/types.ts'
-import type { Cell, Table } from './readers/types.ts'
+import type { Cell, Limits, Table } from './readers/types.ts'
 import { numberReader } from './values.ts'
 
 export interface Source {
@@ -28,8 +28,9 @@ export async function openSource(
   adapter: Adapter,
   stream: Stream,
   registry: Registry,
+  limits: Partial<Limits> = {},
 ): Promise<Source> {
-  const opened = await openArranged(file, adapter, registry)
+  const opened = await openArranged(file, adapter, registry, limits)
   const { table } = opened
   try {
     const mapping = compileMapping(adapter, stream, registry, table.columns, table.meta)
@@ -47,12 +48,13 @@ export async function openArranged(
   file: string,
   adapter: Adapter,
   registry: Registry,
+  limits: Partial<Limits> = {},
 ): Promise<{ table: Arranged; columns: string[] }> {
   const { source, streams } = adapter
   const wanted = streams.flatMap((stream) => compileMapping(adapter, stream, registry, []).columns)
   const none = noneOf(adapter, () => undefined)
   const columns = [...(source.fill_down ?? []), ...(none?.columns ?? [])]
-  const table = await openTable(file, source, {}, [...wanted, ...columns])
+  const table = await openTable(file, source, limits, [...wanted, ...columns])
   const position = positionIn(table)
   const isNone = noneOf(adapter, position)
   const fill = (source.fill_down ?? []).flatMap((name) => position(name) ?? [])

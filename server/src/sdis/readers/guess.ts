@@ -1,7 +1,8 @@
 /** What a file is and where its header stands, for files that come without an adapter. */
 import { open } from 'node:fs/promises'
 
-import { readCsv } from './csv.ts'
+import { pathOfList } from './json.ts'
+import { rawTable } from './open.ts'
 import { HEAD_BYTES, looksLike } from './sniff.ts'
 import {
   DEFAULT_LIMITS,
@@ -11,10 +12,12 @@ import {
   type SheetRow,
   type TableSource,
 } from './types.ts'
-import { readXlsx } from './xlsx.ts'
 
 /** Rows looked at for the header; reports put their title, date and filters above it. */
 const SCANNED = 50
+
+/** Bytes of JSON looked through for the list of records. */
+const JSON_BYTES = 1_048_576
 
 /** Columns by which a header that is not the first row is found again; more add nothing. */
 const FOUND_BY = 6
@@ -24,25 +27,47 @@ const FOUND_BY = 6
  * @throws FileError for what is no table at all.
  */
 export async function guessSource(path: string): Promise<TableSource> {
-  const kind = await kindOf(path)
-  const raw = (kind === 'xlsx' ? readXlsx : readCsv)(path, { kind }, DEFAULT_LIMITS)
-  const rows = await firstRows(raw)
+  const found = await kindOf(path)
+  if (found.kind === 'json' || found.kind === 'ndjson') return found
+  const { kind } = found
+  const rows = await firstRows(rawTable(path, { kind }, DEFAULT_LIMITS))
   const header = headerOf(rows)
   if (!header || header === rows[0]) return { kind }
   const find = header.cells.filter((cell) => typeof cell === 'string').map((cell) => cell.trim())
   return { kind, header: { find: find.slice(0, FOUND_BY), max_scan: Math.max(30, header.row) } }
 }
 
-async function kindOf(path: string): Promise<TableSource['kind']> {
+async function kindOf(path: string): Promise<TableSource> {
   const handle = await open(path)
   try {
-    const memory = Buffer.alloc(HEAD_BYTES)
-    const { bytesRead } = await handle.read(memory, 0, HEAD_BYTES, 0)
+    const memory = Buffer.alloc(JSON_BYTES)
+    const { bytesRead } = await handle.read(memory, 0, JSON_BYTES, 0)
     if (bytesRead === 0) throw new FileError('empty_file', 'The file is empty.')
-    const looks = looksLike(memory.subarray(0, bytesRead))
-    return looks === 'zip' || looks === 'ole2' ? 'xlsx' : 'csv'
+    const looks = looksLike(memory.subarray(0, Math.min(bytesRead, HEAD_BYTES)))
+    if (looks === 'zip' || looks === 'ole2') return { kind: 'xlsx' }
+    if (looks === 'PDF') return { kind: 'pdf' }
+    const text = memory.toString('utf8', 0, bytesRead).replace('\ufeff', '').trimStart()
+    return /^[[{]/.test(text) ? jsonSource(text) : { kind: 'csv' }
   } finally {
     await handle.close()
+  }
+}
+
+/** One object per line, or a list that stands somewhere in the document. */
+function jsonSource(text: string): TableSource {
+  const [first = '', second = ''] = text.split('\n')
+  if (isObject(first) && second.trimStart().startsWith('{')) return { kind: 'ndjson' }
+  const path = pathOfList(text)
+  if (path) return { kind: 'json', path }
+  return { kind: path === null && isObject(first) ? 'ndjson' : 'json' }
+}
+
+function isObject(line: string): boolean {
+  try {
+    const value: unknown = JSON.parse(line)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+  } catch {
+    return false
   }
 }
 

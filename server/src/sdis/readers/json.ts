@@ -70,6 +70,24 @@ async function checkHead(handle: FileHandle): Promise<number> {
   throw new FileError('not_json', `The file is not JSON; it looks like ${name}.`, { looks_like })
 }
 
+/**
+ * The path of the first list of objects in a JSON text, which may break off; null when there is none so far.
+ * An empty path is the document itself.
+ */
+export function pathOfList(text: string): string | null {
+  let path: string | null = null
+  const parser = new JSONParser({ keepStack: false })
+  parser.onValue = ({ value, key, stack }) => {
+    if (path !== null || typeof key !== 'number' || typeof value !== 'object') return
+    const names = stack.slice(1).map((level) => level.key)
+    const list = names.findIndex((name) => typeof name === 'number')
+    path = (list < 0 ? names : names.slice(0, list)).join('.')
+  }
+  parser.onError = () => {}
+  parser.write(text)
+  return path
+}
+
 /** One JSON object per line; blank lines are left out. */
 class Lines {
   private rest = ''

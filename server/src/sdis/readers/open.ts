@@ -1,5 +1,6 @@
 import { readCsv } from './csv.ts'
 import { jsonTable } from './json-table.ts'
+import { readPdf } from './pdf.ts'
 import { toTable } from './table.ts'
 import {
   DEFAULT_LIMITS,
@@ -29,5 +30,6 @@ export async function openTable(
 
 /** Rows as they stand, before the header is known. */
 export function rawTable(path: string, source: TableSource, limits: Limits): RawTable {
-  return source.kind === 'csv' ? readCsv(path, source, limits) : readXlsx(path, source, limits)
+  const read = source.kind === 'csv' ? readCsv : source.kind === 'pdf' ? readPdf : readXlsx
+  return read(path, source, limits)
 }

@@ -19,6 +19,7 @@ export type FileErrorCode =
   | 'check_failed'
   | 'damaged_file'
   | 'empty_file'
+  | 'encrypted_document'
   | 'encrypted_workbook'
   | 'expression_timeout'
   | 'forbidden_xml'

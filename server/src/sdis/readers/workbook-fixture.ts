@@ -17,6 +17,8 @@ export type FixtureCell =
 export interface FixtureSheet {
   name: string
   rows?: FixtureCell[][]
+  /** Merged ranges such as A1:A3. */
+  merged?: string[]
   hidden?: boolean
   xml?: string
 }
@@ -72,7 +74,10 @@ export function workbookEntries(workbook: FixtureWorkbook): FixtureEntry[] {
     'xl/styles.xml': stylesXml(workbook.formats ?? []),
   }
   for (const [at, sheet] of sheets.entries()) {
-    const xml = sheet.xml ?? sheetXml(sheet.rows ?? [], strings, workbook.date1904 ?? false)
+    const rows = sheetXml(sheet.rows ?? [], strings, workbook.date1904 ?? false)
+    const merged = (sheet.merged ?? []).map((ref) => `<mergeCell ref="${ref}"/>`).join('')
+    const merges = merged && `<mergeCells>${merged}</mergeCells>`
+    const xml = sheet.xml ?? rows.replace('</sheetData>', `</sheetData>${merges}`)
     parts[`xl/worksheets/sheet${at + 1}.xml`] = xml
   }
   const items = [...strings.keys()].map(

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 
+import { MergeFiller, readMerges } from './merges.ts'
 import { readSharedStrings } from './shared-strings.ts'
 import { SheetParser } from './sheet-parser.ts'
 import { HEAD_BYTES, looksLike, oleContent } from './sniff.ts'
@@ -35,12 +36,14 @@ async function* sheetBatches(
     stats.bytes_total = part.unzipped_bytes
     const strings = await readSharedStrings(zip, table, limits)
     try {
+      const merges = source.merged ? new MergeFiller(await readMerges(zip, part)) : null
       const parser = new SheetParser({ strings, date1904, date_styles }, limits)
       const feed = new XmlFeed(part.name, parser)
       for await (const bytes of zip.read(part)) {
         feed.write(bytes)
         stats.bytes_read += bytes.length
         const rows = parser.take()
+        merges?.fill(rows, limits.max_columns)
         if (rows.length > 0) yield rows
       }
       feed.end()
