@@ -8,7 +8,7 @@ import { celOf } from './adapter-cel.ts'
 import { currenciesOf } from './adapter-defaults.ts'
 import type { Adapter, Check, Entry, ExtFields, Resolve, Stream } from './adapter.ts'
 import type { CelReader, Root } from './cel.ts'
-import { AGGREGATE } from './checks.ts'
+import { AGGREGATE, checkNames } from './checks.ts'
 import { joinOf } from './expression.ts'
 import { API_RANK } from './load.ts'
 import { isDatePattern, TYPES } from './values.ts'
@@ -99,20 +99,20 @@ function fieldsOf(
 ): Fields | undefined {
   const resource = registry.get(type)
   if (!resource || type === 'organization') return undefined
-  return { ...writableFields(resource), ...extFields(ext.get(type) ?? {}) }
+  const added = Object.entries(ext.get(type) ?? {}).map(([name, { field }]) => [
+    `ext.${name}`,
+    field,
+  ])
+  return { ...writableFields(resource), ...(Object.fromEntries(added) as Fields) }
 }
 
-/** Fields that an organization has added, by the names that entries give them. */
-function extFields(fields: Fields): Fields {
+/** Those of the added fields that a stream fills, by the names that its entries have. */
+export function usedExt({ type, map }: Stream, ext: ExtFields): Stream['ext'] {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => [`ext.${name}`, field] as const),
+    Object.entries(ext.get(type) ?? {})
+      .map(([name, field]) => [`ext.${name}`, field] as const)
+      .filter(([name]) => Object.hasOwn(map, name)),
   )
-}
-
-/** Those of the added fields that a stream fills. */
-export function usedExt({ type, map }: Stream, ext: ExtFields): Fields {
-  const all = Object.entries(extFields(ext.get(type) ?? {}))
-  return Object.fromEntries(all.filter(([name]) => Object.hasOwn(map, name)))
 }
 
 function typeIssue(at: string, type: string, registry: Registry): Issue {
@@ -171,11 +171,6 @@ function checkIssues(
     issues.push(...expressionIssues(compare, `${at}.compare`, known, roots))
   }
   return issues
-}
-
-/** Names that checks know: what the stream maps. */
-export function checkNames({ map }: Stream): ReadonlySet<string> {
-  return new Set(Object.keys(map).map((name) => name.split('.')[0] as string))
 }
 
 function resolveIssues(

@@ -1,32 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { ApiError } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { registry } from '../resources.ts'
 import { fixedReferences } from './adapter-checks.ts'
 import { adapterHash, readAdapter } from './adapter.ts'
 import type { Stream } from './adapter.ts'
-
-type Part = Record<string, unknown>
-
-/** A document that is fine but for what the test puts in. */
-function document(stream: Part = {}, more: Part = {}): string {
-  return JSON.stringify({
-    adapter: 'test',
-    source: { name: 'Test', kind: 'csv' },
-    streams: [{ type: 'building', key: 'row.Code', map: { name: 'row.Name' }, ...stream }],
-    ...more,
-  })
-}
-
-function issuesOf(text: string): Issue[] {
-  try {
-    readAdapter(text, registry)
-    return []
-  } catch (error) {
-    if (error instanceof ApiError) return error.extra['errors'] as Issue[]
-    throw error
-  }
-}
+import { document, issuesOf } from './document-fixture.ts'
+import type { Part } from './document-fixture.ts'
 
 describe('an adapter document', () => {
   test('is completed with what it leaves out', () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { parse } from 'yaml'
 import { ApiError, invalid } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
-import type { Fields } from '../kit/field.ts'
+import type { Field } from '../kit/field.ts'
 import type { Registry } from '../kit/query.ts'
 import { validate } from '../kit/validate.ts'
 import { adapterIssues, usedExt } from './adapter-checks.ts'
@@ -90,7 +90,7 @@ export interface Stream {
   resolve: Record<string, Resolve>
   checks: Check[]
   /** The fields behind the entries `ext.<field>`, as they were when the document was read. */
-  ext: Fields
+  ext: Readonly<Record<string, ExtField>>
 }
 
 /** Where a value above the header stands: a cell such as B2, or the one to the right of a text. */
@@ -146,8 +146,18 @@ export interface Adapter {
   streams: Stream[]
 }
 
-/** Fields that an organization has added, by the name of the type; entries name them `ext.<field>`. */
-export type ExtFields = ReadonlyMap<string, Fields>
+/** A field that an organization has added to a type. */
+export interface ExtField {
+  /** The name under which facts hold its values. */
+  key: string
+  /** How its values are read and checked. */
+  field: Field
+  /** What facts hold in place of words, such as the ids of options. */
+  stored?: Readonly<Record<string, unknown>>
+}
+
+/** Added fields by the name of the type and their own; entries name them `ext.<field>`. */
+export type ExtFields = ReadonlyMap<string, Readonly<Record<string, ExtField>>>
 
 /**
  * @param ext fields that entries may fill beside those of the types.

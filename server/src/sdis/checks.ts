@@ -12,6 +12,18 @@ import type { Cell, SheetRow } from './readers/types.ts'
 /** `sum(expression)` and its likes; `count()` has nothing in it. */
 export const AGGREGATE = /^\s*(sum|count|min|max|avg)\s*\(([\s\S]*)\)\s*$/
 
+/** What checks are of: the records of a stream. */
+export interface Subject {
+  stream: Stream
+  /** Fields of its type. */
+  fields: Fields
+}
+
+/** Names that checks know: what the stream maps. */
+export function checkNames({ map }: Stream): ReadonlySet<string> {
+  return new Set(Object.keys(map).map((name) => name.split('.')[0] as string))
+}
+
 /** A check that does not hold of a record, and why. */
 export interface Failure {
   check: Check
@@ -34,17 +46,12 @@ interface RecordExpression {
   evaluate: (cells: readonly Cell[], stated: Row) => Cell
 }
 
-export function compileChecks(
-  stream: Stream,
-  fields: Fields,
-  names: ReadonlySet<string>,
-  surroundings: Surroundings,
-): RowChecks {
-  const checks = stream.checks
+export function compileChecks(subject: Subject, surroundings: Surroundings): RowChecks {
+  const checks = subject.stream.checks
     .filter(({ expr }) => expr !== undefined)
     .map((check) => ({
       check,
-      ...recordExpression(check.expr as string, fields, names, surroundings),
+      ...recordExpression(check.expr as string, subject, surroundings),
     }))
   const failures = (cells: readonly Cell[], stated: Row): Failure[] =>
     checks.flatMap(({ check, evaluate }) => {
@@ -63,15 +70,14 @@ export function compileChecks(
 
 function recordExpression(
   source: string,
-  fields: Fields,
-  names: ReadonlySet<string>,
+  subject: Subject,
   surroundings: Surroundings,
 ): RecordExpression {
-  const cel = surroundings.cel.read(source, ['row', 'meta'], names)
+  const cel = surroundings.cel.read(source, ['row', 'meta'], checkNames(subject.stream))
   const { columns, read } = rowReader(cel.reads.row, surroundings)
   const evaluate = (cells: readonly Cell[], stated: Row): Cell => {
     const found = read(cells)
-    return told(cel, found, namedValues(cel, fields, stated), surroundings.meta)
+    return told(cel, found, namedValues(cel, subject, stated), surroundings.meta)
   }
   return { columns, names: cel.names, evaluate }
 }
@@ -87,19 +93,20 @@ function told(cel: Cel, { row, isBlank }: ReadRow, named: Row, meta: Surrounding
 }
 
 /** The fields that an expression names; amounts as numbers, so that they can be compared. */
-function namedValues(cel: Cel, fields: Fields, stated: Row): Row {
+function namedValues(cel: Cel, { stream, fields }: Subject, stated: Row): Row {
   const values: Row = {}
   for (const name of cel.names) {
-    const value = name === 'ext' ? extOf(stated) : (stated[name] ?? null)
+    const value = name === 'ext' ? extOf(stream, stated) : (stated[name] ?? null)
     const isMoney = fields[name]?.kind === 'money' && value !== null
     values[name] = isMoney ? Number(value) : value
   }
   return values
 }
 
-function extOf(stated: Row): Row {
-  const found = Object.entries(stated).filter(([name]) => name.startsWith('ext.'))
-  return Object.fromEntries(found.map(([name, value]) => [name.slice('ext.'.length), value]))
+function extOf({ ext }: Stream, stated: Row): Row {
+  return Object.fromEntries(
+    Object.entries(ext).map(([name, { key }]) => [name.slice('ext.'.length), stated[key] ?? null]),
+  )
 }
 
 /** Gathers what the checks of the whole file compare, row by row. */
@@ -107,18 +114,12 @@ export class Audit {
   private readonly sums: { check: Check; tally: Tally; expression: RecordExpression | null }[]
   private readonly surroundings: Surroundings
 
-  constructor(
-    stream: Stream,
-    fields: Fields,
-    names: ReadonlySet<string>,
-    surroundings: Surroundings,
-  ) {
+  constructor(subject: Subject, surroundings: Surroundings) {
     this.surroundings = surroundings
-    this.sums = stream.checks.flatMap((check) => {
+    this.sums = subject.stream.checks.flatMap((check) => {
       const [, name, inner = ''] = AGGREGATE.exec(check.aggregate ?? '') ?? []
       if (!name) return []
-      const expression =
-        name === 'count' ? null : recordExpression(inner, fields, names, surroundings)
+      const expression = name === 'count' ? null : recordExpression(inner, subject, surroundings)
       return [{ check, tally: new Tally(name as Measure), expression }]
     })
   }

@@ -46,7 +46,7 @@ export const jobSchema: JsonSchema = {
     adapter_version: count('Version of the adapter document.', 1),
     mode: {
       type: 'string',
-      enum: ['full_snapshot', 'upsert'],
+      enum: ['full_snapshot', 'upsert', 'append', 'delete_marker'],
       description: 'Whether the file lists everything.',
     },
     type: {
@@ -235,7 +235,7 @@ export const createJob = route(
   'write:jobs',
   'createJob',
   'Start a data-integration job',
-  'Send multipart/form-data with the parts `adapter` (the id or name of a kept adapter, or a document as YAML or JSON), `file` (workbook or CSV) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
+  'Send multipart/form-data with the parts `adapter` (the id or name of a kept adapter, or a document as YAML or JSON), `file` (workbook, CSV, JSON or PDF) and optionally `as_of`, the day on which the file was true. Answers 202 at once; follow Location. Loading the same file again writes nothing.',
   { 202: jobSchema },
   {
     parameters: [IDEMPOTENCY],
@@ -252,7 +252,11 @@ export const createJob = route(
           ...count('Version of a kept adapter; the live one when left out.', 2),
           minimum: 1,
         },
-        file: { type: 'string', format: 'binary', description: 'The workbook or CSV file.' },
+        file: {
+          type: 'string',
+          format: 'binary',
+          description: 'The workbook, or the CSV, JSON or PDF file.',
+        },
         as_of: {
           type: 'string',
           format: 'date',

@@ -5,7 +5,6 @@ import { writableFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { sameValue } from '../kit/row.ts'
 import { celOf } from './adapter-cel.ts'
-import { checkNames } from './adapter-checks.ts'
 import type { Adapter, Stream } from './adapter.ts'
 import { Budget } from './cel-budget.ts'
 import { ExpressionFault } from './cel-functions.ts'
@@ -93,13 +92,13 @@ export function compileMapping(
     return expression
   }
   const context: Context = { adapter, stream, compile }
-  const fields = { ...writableFields(registry.get(stream.type) as Resource), ...stream.ext }
+  const fields = writableFields(registry.get(stream.type) as Resource)
   const key = compile(stream.key)
   const marker = adapter.delete_marker ? compile(adapter.delete_marker) : null
   const fillers = fillersOf(context, fields)
-  const names = checkNames(stream)
-  const checks = compileChecks(stream, fields, names, surroundings)
-  const audit = (): Audit => new Audit(stream, fields, names, surroundings)
+  const subject = { stream, fields }
+  const checks = compileChecks(subject, surroundings)
+  const audit = (): Audit => new Audit(subject, surroundings)
   const audited = audit().columns
   for (const column of checks.columns) used.add(column)
   const stubs = Object.entries(stream.resolve).flatMap(([path, rule]) => {
@@ -122,24 +121,50 @@ export function compileMapping(
   }
 }
 
+/** Fillers by the names under which facts hold what they give. */
 function fillersOf(context: Context, fields: Fields): [string, Filler][] {
-  const { map, resolve } = context.stream
+  const { map, resolve, ext } = context.stream
   return [
-    ...Object.entries(map).map(([name, entry]): [string, Filler] => [
-      name,
-      fillerOf(context, name, entry, fields[name] as Field),
-    ]),
+    ...Object.entries(map).map(([name, entry]): [string, Filler] => {
+      const added = ext[name]
+      const fill = fillerOf(context, name, entry, (added?.field ?? fields[name]) as Field)
+      return [factName(context.stream, name), added?.stored ? storedBy(fill, added.stored) : fill]
+    }),
     ...Object.entries(resolve)
       .filter(([path]) => !path.includes('.'))
       .map(([path, rule]): [string, Filler] => [path, refFiller(context, path, rule)]),
   ]
 }
 
+/** What facts hold in place of the words that a filler gives. */
+function storedBy(fill: Filler, stored: Readonly<Record<string, unknown>>): Filler {
+  const one = (value: unknown): unknown =>
+    typeof value === 'string' && Object.hasOwn(stored, value) ? stored[value] : value
+  return (cells, problem) => {
+    const value = fill(cells, problem)
+    return Array.isArray(value) ? value.map(one) : one(value)
+  }
+}
+
+function factName({ ext }: Stream, name: string): string {
+  return ext[name]?.key ?? name
+}
+
+/** Names of the facts that the rows of a stream state. */
+export function statedNames(stream: Stream): Set<string> {
+  const { map, resolve } = stream
+  return new Set([
+    ...Object.keys(map).map((name) => factName(stream, name)),
+    ...Object.keys(resolve).filter((path) => !path.includes('.')),
+  ])
+}
+
 /** Structured attributes, whose parts rows give one by one. */
 export function partsOf(stream: Stream, fields: Fields): Map<string, Fields> {
   const parts = new Map<string, Fields>()
   for (const [name, entry] of Object.entries(stream.map))
-    if (typeof entry === 'object' && entry.object) parts.set(name, fields[name]?.items as Fields)
+    if (typeof entry === 'object' && entry.object && fields[name])
+      parts.set(name, fields[name].items as Fields)
   return parts
 }
 
@@ -209,13 +234,14 @@ function mergeRecords(stream: Stream, records: readonly StatedRow[]): StatedRow 
   const stated: Row = { ...first.stated }
   for (const [name, entry] of Object.entries(stream.map)) {
     if (typeof entry === 'string') continue
-    const values = records.map((record) => record.stated[name])
+    const fact = factName(stream, name)
+    const values = records.map((record) => record.stated[fact])
     if (entry.list) {
       const items = values.flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : []))
       const distinct = new Map(items.map((item) => [JSON.stringify(item), item]))
-      if (items.length > 0) stated[name] = [...distinct.values()]
+      if (items.length > 0) stated[fact] = [...distinct.values()]
     } else if (entry.rows === 'same' && !values.every((value) => sameValue(value, values[0]))) {
-      delete stated[name]
+      delete stated[fact]
     }
   }
   return { row: first.row, stated }

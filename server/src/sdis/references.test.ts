@@ -77,3 +77,75 @@ describe('related objects', () => {
     expect(again.counts).toMatchObject({ changed: 0, unchanged: 1, warnings: 0 })
   })
 })
+
+describe('one file with several kinds of objects', () => {
+  const roll = [
+    'Property,Unit,Tenant,Area',
+    'Harbor Point,101,Acme,100',
+    'Harbor Point,102,,200',
+    'Mill Yard,1,Acme,300',
+    'Mill Yard,2,Beta,400',
+  ].join('\n')
+  const from = (adapter: string, stream: Part, source: Part = {}): string =>
+    JSON.stringify({
+      adapter,
+      source: { name: 'Rent roll', kind: 'csv', ...source },
+      mode: 'full_snapshot',
+      streams: [stream],
+    })
+
+  it('is loaded by an adapter for each, the rows of an object together', async () => {
+    const client = await newOrganization()
+    const adapters = [
+      from('sites', {
+        name: 'sites',
+        type: 'property',
+        key: 'row.Property',
+        group: true,
+        map: { name: 'row.Property' },
+      }),
+      from(
+        'tenants',
+        {
+          name: 'tenants',
+          type: 'party',
+          key: 'row.Tenant',
+          group: true,
+          map: { kind: { value: 'company' }, legal_name: 'row.Tenant' },
+        },
+        { skip_rows_where: 'row.Tenant == null' },
+      ),
+      from(
+        'leases',
+        {
+          name: 'leases',
+          type: 'lease',
+          key: "row.Property + '|' + row.Unit",
+          map: { lease_number: "row.Property + '|' + row.Unit", rentable_area: 'row.Area' },
+          resolve: {
+            property_id: { type: 'property', stream: 'sites', value: 'row.Property' },
+            tenant_party_id: { type: 'party', stream: 'tenants', value: 'row.Tenant' },
+          },
+        },
+        { skip_rows_where: 'row.Tenant == null' },
+      ),
+    ]
+    const jobs = []
+    for (const adapter of adapters) jobs.push(await load(client, adapter, roll))
+    expect(jobs.map(({ state, counts }) => [state, counts.created, counts.quarantined])).toEqual([
+      ['completed', 2, 0],
+      ['completed', 2, 0],
+      ['completed', 3, 0],
+    ])
+    const { body } = await client.get('/leases?sort=lease_number&expand=tenant,property')
+    const found = body.data.map((lease: Record<string, Part>) => [
+      lease['property']?.['name'],
+      lease['tenant']?.['legal_name'],
+    ])
+    expect(found).toEqual([
+      ['Harbor Point', 'Acme'],
+      ['Mill Yard', 'Acme'],
+      ['Mill Yard', 'Beta'],
+    ])
+  })
+})

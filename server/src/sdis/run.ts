@@ -14,7 +14,7 @@ import { emptyCounts, withCounts } from './jobs.ts'
 import type { JobError, JobState } from './jobs.ts'
 import { KeyCounts } from './keys.ts'
 import type { Load } from './load.ts'
-import { partsOf } from './mapping.ts'
+import { partsOf, statedNames } from './mapping.ts'
 import { lookUp, mapChunk, readyChunk, writeChunk } from './pass.ts'
 import type { Changed } from './pass.ts'
 import { fillPending } from './pending.ts'
@@ -112,10 +112,7 @@ async function begin(held: Held): Promise<Running> {
     confidence: isRead ? READ_CONFIDENCE : 1_000,
     rank,
     resource,
-    names: new Set([
-      ...Object.keys(stream.map),
-      ...Object.keys(stream.resolve).filter((name) => !name.includes('.')),
-    ]),
+    names: statedNames(stream),
     parts: partsOf(stream, writableFields(resource)),
     at,
     next: await runAfter(store.db, place, at),

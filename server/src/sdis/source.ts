@@ -2,6 +2,7 @@
 import type { Registry } from '../kit/query.ts'
 import { celOf } from './adapter-cel.ts'
 import type { Adapter, Stream } from './adapter.ts'
+import { Budget } from './cel-budget.ts'
 import { ExpressionFault } from './cel-functions.ts'
 import { compileExpression } from './expression.ts'
 import type { Expression } from './expression.ts'
@@ -56,9 +57,10 @@ export async function openArranged(
   const columns = [...(source.fill_down ?? []), ...(none?.columns ?? [])]
   const table = await openTable(file, source, limits, [...wanted, ...columns])
   const position = positionIn(table)
-  const isNone = noneOf(adapter, position)
+  const budget = new Budget()
+  const isNone = noneOf(adapter, position, budget)
   const fill = (source.fill_down ?? []).flatMap((name) => position(name) ?? [])
-  return { table: arranged(table, { fill, isNone: isNone && holds(isNone) }), columns }
+  return { table: arranged(table, { fill, isNone: isNone && holds(isNone, budget) }), columns }
 }
 
 function positionIn({ columns }: Table): (column: string) => number | undefined {
@@ -66,22 +68,28 @@ function positionIn({ columns }: Table): (column: string) => number | undefined 
   return (column) => index.get(column.toLowerCase())
 }
 
+/** Rows whose expressions share a budget. */
+const BUDGET_ROWS = 1_000
+
 /** The expression that is true of rows that are none. */
 function noneOf(
   adapter: Adapter,
   position: (column: string) => number | undefined,
+  budget = new Budget(),
 ): Expression | null {
   const { source, locale } = adapter
   if (!source.skip_rows_where) return null
   const nulls = new Set(locale.nulls)
   const number = numberReader(locale)
-  const cel = celOf(adapter)
+  const cel = celOf(adapter, budget)
   return compileExpression(source.skip_rows_where, { cel, position, nulls, meta: {}, number })
 }
 
 /** What cannot be told of a row does not hold of it. */
-function holds({ evaluate }: Expression): (cells: readonly Cell[]) => boolean {
+function holds({ evaluate }: Expression, budget: Budget): (cells: readonly Cell[]) => boolean {
+  let rows = 0
   return (cells) => {
+    if (++rows % BUDGET_ROWS === 0) budget.renew()
     try {
       return evaluate(cells) === true
     } catch (error) {
