@@ -17,6 +17,9 @@ import type { SampleFile } from './samples.ts'
 const LOOKED_AT = 2_000
 const TRIED_ON = 100
 
+/** For each of the two readings, in milliseconds. */
+const BUDGET_MS = 15_000
+
 export type Known = Omit<Wanted, 'file_name'>
 
 /** @throws 422 for a file without columns or rows, and for a type that rows of files do not describe. */
@@ -25,7 +28,7 @@ export async function infer(registry: Registry, file: SampleFile, known: Known):
   const columns = await reading(async () => await readColumns(file.path))
   const proposal = await propose(columns, registry, { ...known, file_name: file.name })
   if (!proposal)
-    throw new ApiError('invalid_file', `${file.name} has a header but no values to judge it by.`)
+    throw new ApiError('invalid_file', `${file.name} has no values that could fill a field.`)
   const document = sound(proposal['document'] as Row, registry)
   return {
     object: 'adapter_proposal',
@@ -52,11 +55,11 @@ function requireType(type: string | undefined): void {
 /** Text that is not UTF-8 is taken for that of an older Windows program. */
 async function readColumns(path: string): Promise<Columns> {
   try {
-    return await columnsOf(path, null, LOOKED_AT)
+    return await columnsOf(path, null, LOOKED_AT, BUDGET_MS)
   } catch (error) {
     const old = error instanceof FileError && error.code === 'unsupported_encoding'
     if (!old || error.details['looks_like'] === 'UTF-16') throw error
-    return await columnsOf(path, { kind: 'csv', encoding: 'windows-1252' }, LOOKED_AT)
+    return await columnsOf(path, { kind: 'csv', encoding: 'windows-1252' }, LOOKED_AT, BUDGET_MS)
   }
 }
 
@@ -85,7 +88,7 @@ function leaveOut(document: Row, field: string): void {
 /** How the first rows fare with the proposal. */
 async function tried(file: SampleFile, adapter: Adapter): Promise<Row> {
   const { rows, records, issues } = await reading(
-    async () => await sample(file.path, adapter, TRIED_ON),
+    async () => await sample(file.path, adapter, TRIED_ON, BUDGET_MS),
   )
   const failed = new Set(issues.filter(({ level }) => level === 'error').map(({ row }) => row))
   return {

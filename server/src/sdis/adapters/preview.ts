@@ -14,6 +14,9 @@ import type { KeptVersion, PreviewNote } from './types.ts'
 /** Rows that a preview shows at most. */
 export const PREVIEW_ROWS = 100
 
+/** Long before this a preview is there, unless the machine is busy or the expressions are. */
+const BUDGET_MS = 15_000
+
 /** @throws 422 `invalid_file` where the adapter cannot read the file at all. */
 export async function previewOf(
   registry: Registry,
@@ -23,7 +26,7 @@ export async function previewOf(
   rows: number,
 ): Promise<{ view: Row; note: PreviewNote }> {
   const started = performance.now()
-  const found = await reading(async () => await sample(file.path, adapter, rows))
+  const found = await reading(async () => await sample(file.path, adapter, rows, BUDGET_MS))
   const shown = rowsOf(found)
   const failed = new Set(
     found.issues.filter(({ level }) => level === 'error').map(({ row }) => row),

@@ -10,17 +10,15 @@ const VERSION = `org_id, adapter_id, version, state, document, hash, revision, a
   updated_at, live_at`
 
 /** bigint columns arrive as text. */
-const adapterOf = (row: KeptAdapter): KeptAdapter => ({
-  ...row,
-  id: Number(row.id),
-  org_id: Number(row.org_id),
-})
+function adapterOf(row: KeptAdapter): KeptAdapter {
+  const [id, org_id] = [row.id, row.org_id].map(Number) as [number, number]
+  return { ...row, id, org_id }
+}
 
-const versionOf = (row: KeptVersion): KeptVersion => ({
-  ...row,
-  org_id: Number(row.org_id),
-  adapter_id: Number(row.adapter_id),
-})
+function versionOf(row: KeptVersion): KeptVersion {
+  const [org_id, adapter_id] = [row.org_id, row.adapter_id].map(Number) as [number, number]
+  return { ...row, org_id, adapter_id }
+}
 
 export async function findAdapter(
   db: OrgRows,

@@ -87,7 +87,11 @@ async function withSample(
   if (given) {
     const { inline, ...fields } = given
     const { file, drop } = await spooled(app.store, data_dir, org_id, String(inline))
-    return await run(file, fields).finally(drop)
+    try {
+      return await run(file, fields)
+    } finally {
+      await drop()
+    }
   }
   const [id] = (await app.db.ids(1)) as [number]
   const [key, spool] = [jobFileKey(org_id, id), sampleSpool(data_dir)]

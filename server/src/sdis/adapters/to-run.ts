@@ -12,7 +12,8 @@ import type { Sent, VersionState } from './types.ts'
 export type AdapterToRun = Adapter & { adapter_id: number | null; state: VersionState | null }
 
 /** The adapter as a job keeps it. */
-export function kept({ state: _, ...adapter }: AdapterToRun): Adapter {
+export function kept(found: AdapterToRun): Adapter {
+  const { state: _, ...adapter } = found
   return adapter
 }
 

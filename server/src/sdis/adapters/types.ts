@@ -58,9 +58,11 @@ export interface KeptVersion {
 }
 
 /** Fingerprint of what a document means: equal ones map files equally, whatever number they have. */
-export function contentHash({ version: _, adapter_id: __, streams, ...rest }: Adapter): string {
+export function contentHash(adapter: Adapter): string {
+  const { version: _, adapter_id: __, streams, ...rest } = adapter
   // How the organization's own fields are declared is not said by the document.
-  const meaning = { ...rest, streams: streams.map(({ ext: ___, ...stream }) => stream) }
+  const bare = streams.map((stream) => ({ ...stream, ext: null }))
+  const meaning = { ...rest, streams: bare }
   return createHash('sha256').update(canonical(meaning)).digest('hex')
 }
 

@@ -81,7 +81,7 @@ export function documentOf(parts: Parts): Row {
 
 /** The pattern of a column, and the shorter one that reads the same days without zeros in front. */
 function datesOf(path: string, { dates: [pattern] }: Shape): string[] {
-  if (pattern === undefined || !/date$/.test(path)) return []
+  if (pattern === undefined || !path.endsWith('date')) return []
   return [pattern]
 }
 
@@ -164,6 +164,13 @@ export function areStates({ values }: Shape): boolean {
   return values.length > 0 && values.every((value) => STATES.has(String(value).trim()))
 }
 
+/** Fields by which files name a related object. */
+const TOLD_BY: Readonly<Record<string, string[]>> = {
+  building: ['code', 'name'],
+  property: ['code', 'name'],
+  lease: ['lease_number'],
+}
+
 function resolveOf(type: string, matches: readonly Match[], key: Key): Row {
   const resolve: Row = {}
   for (const { target, shape } of matches) {
@@ -171,14 +178,11 @@ function resolveOf(type: string, matches: readonly Match[], key: Key): Row {
     if (related === null) continue
     const value = expressionOf(shape.name)
     if (related === 'party') resolve[target.path] = partyRule(target.path, matches, value)
-    else
-      // By its code or its name, whatever source it came from; filled once it arrives.
-      resolve[target.path] = {
-        type: related,
-        by: ['code', 'name'],
-        value: [value, value],
-        missing: 'pending',
-      }
+    else if (Object.hasOwn(TOLD_BY, related)) {
+      // Whatever source it came from; filled once it arrives.
+      const by = TOLD_BY[related] as string[]
+      resolve[target.path] = { type: related, by, value: by.map(() => value), missing: 'pending' }
+    }
   }
   const building = resolve['building_id']
   if (type === 'lease' && building && (key.group || at(matches, 'premises.label')))

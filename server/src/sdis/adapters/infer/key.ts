@@ -62,7 +62,7 @@ export function keyOf(type: string, shapes: readonly Shape[], rows: number): [Ke
   const reason = 'no column has a different value in every row'
   const last = { shapes: [(fit[0] ?? first).shape], group: false, confidence: 0.1, reason }
   const [key, ...others] = [...found.toSorted((a, b) => b.confidence - a.confidence), last]
-  return [key as Key, others.filter(({ confidence }) => confidence >= 0.3).slice(0, 3)]
+  return [key ?? last, others.filter(({ confidence }) => confidence >= 0.3).slice(0, 3)]
 }
 
 /** What the object lies in and its name there, where both are columns of the file. */

@@ -126,7 +126,8 @@ function fitOf(type: string, { path, field }: Target, shape: Shape, signs: Signs
       return ['text', 'integer'].includes(shape.type)
         ? { share: 1, says: `it has ${shape.distinct} different values` }
         : NONE
-    default:
+    case 'list':
+    case 'object':
       return NONE
   }
 }

@@ -30,7 +30,7 @@ export interface Suggestion {
   reason: string
 }
 
-/** Proposes an adapter for a file. Null when no column has a value. */
+/** Proposes an adapter for a file. Null when no column fills a field. */
 export async function propose(
   columns: Columns,
   registry: Registry,
@@ -63,6 +63,8 @@ export async function propose(
     matches,
     constants,
   })
+  const [stream] = document['streams'] as [{ map: Row }]
+  if (Object.keys(stream.map).length === 0) return null
   const used = new Set([...key.shapes, ...matches.map(({ shape }) => shape)])
   return {
     document,

@@ -68,7 +68,7 @@ export const listTemplates = route(
   'List adapter templates',
   'Templates for the reports that property-management systems export: rent rolls, aged receivables, charge schedules. All in one answer.',
   { 200: listSchema(summarySchema, 'AdapterTemplateList') },
-  {},
+  { problems: [422] },
 )
 
 export const getTemplate = route(

@@ -6,10 +6,9 @@ import { TEMPLATES } from './templates.ts'
 
 export function templateRoutes(app: FastifyInstance): void {
   app.get('/sdis/adapters/templates', listTemplates, async (_request, reply) => {
-    const data = TEMPLATES.map(({ document: _, own_fields: __, ...summary }) => ({
-      ...summary,
-      object: 'adapter_template',
-    }))
+    const data = TEMPLATES.map(({ id, system, kind, title, description }) => {
+      return { id, object: 'adapter_template', system, kind, title, description }
+    })
     return sendPage(reply, { data, has_more: false, next_cursor: null, total_count: null })
   })
 
