@@ -48,7 +48,7 @@ function factsOfDiff(rows: readonly Answer['body'][]): string[] {
           JSON.stringify([field, comparable(field as string, value), valid_from]),
         ),
     )
-    .toSorted()
+    .toSorted((a: string, b: string) => (a < b ? -1 : 1))
 }
 
 function factsOfJob(facts: readonly Answer['body'][]): string[] {
@@ -57,7 +57,7 @@ function factsOfJob(facts: readonly Answer['body'][]): string[] {
     .map(({ field, value, valid_from }) =>
       JSON.stringify([field, comparable(field, value), valid_from]),
     )
-    .toSorted()
+    .toSorted((a: string, b: string) => (a < b ? -1 : 1))
 }
 
 describe('a dry run', () => {
