@@ -238,7 +238,7 @@ test(
 
 test(
   'an import of one transaction, and its undo, end as if undisturbed',
-  { timeout: 240_000 },
+  { timeout: 300_000 },
   async () => {
     if (child?.exitCode !== null) await start()
     if ((await withOwner(areas)) === 0) await ended(await sendImport(CHANGED, 1_000, false))
