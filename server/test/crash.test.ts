@@ -1,4 +1,7 @@
-/** kill -9, ten times, during an import and a stream of writes: what was acknowledged is there, nothing is half done. */
+/**
+ * kill -9, ten times, during an import and a stream of writes: what was acknowledged is there, nothing is half done. Then
+ * during an import of one transaction, and while that is undone.
+ */
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -13,6 +16,7 @@ import { checkOrganization } from './consistency.ts'
 const KILLS = 10
 const ROWS = 40_000
 const WRITERS = 3
+const CHANGED = 10_000
 
 let data_dir: string
 let port: number
@@ -102,15 +106,58 @@ streams:
     map: { code: row.Code, name: row.Name, rentable_area: row.Area, year_built: row.Built }
 `
 
-async function sendImport(): Promise<string> {
+/** @param added to every area. @param atomic as one transaction. */
+async function sendImport(count: number, added: number, atomic: boolean): Promise<string> {
   const rows = Array.from(
-    { length: ROWS },
-    (_, i) => `B-${i},Building ${i},${1_000 + i},${1950 + (i % 70)}`,
+    { length: count },
+    (_, i) => `B-${i},Building ${i},${added + i},${1950 + (i % 70)}`,
   )
   const form = new FormData()
-  form.set('adapter', ADAPTER)
+  form.set('adapter', atomic ? ADAPTER.replace('full_snapshot', 'upsert') : ADAPTER)
+  if (atomic) form.set('options', '{"atomic":true}')
   form.set('file', new Blob([`Code,Name,Area,Built\n${rows.join('\n')}\n`]), 'buildings.csv')
   return String((await must('POST', '/sdis/jobs', form))['id'])
+}
+
+const OPEN = ['queued', 'validating', 'running']
+
+/** Kills the process some times while the job runs, then waits for its end. */
+async function disturbed(job: string, kills: number): Promise<Record<string, unknown>> {
+  for (let i = 0; i < kills; i++) {
+    await pause(50 + Math.random() * 400)
+    await end('SIGKILL')
+    await start()
+  }
+  return await ended(job)
+}
+
+async function ended(job: string): Promise<Record<string, unknown>> {
+  while (true) {
+    const report = await must('GET', `/sdis/jobs/${job}`)
+    if (!OPEN.includes(String(report['state']))) return report
+    await pause(100)
+  }
+}
+
+/** Sum of the areas of all buildings, looked up behind the API. */
+async function areas(owner: Client): Promise<number> {
+  const { rows } = await owner.query<{ sum: string }>('select sum(rentable_area) from building')
+  return Number(rows[0]?.sum)
+}
+
+async function withOwner<T>(read: (owner: Client) => Promise<T>): Promise<T> {
+  const owner = await connected()
+  try {
+    return await read(owner)
+  } finally {
+    await owner.end()
+  }
+}
+
+async function connected(): Promise<Client> {
+  const owner = new Client({ host: join(data_dir, 'run'), user: 'postgres', database: 'postgres' })
+  await owner.connect()
+  return owner
 }
 
 interface Acknowledged {
@@ -144,7 +191,7 @@ test(
   { timeout: 240_000 },
   async () => {
     await start()
-    const job = await sendImport()
+    const job = await sendImport(ROWS, 1_000, false)
     const acknowledged = new Map<string, Acknowledged>()
     let going = true
     const writers = Array.from(
@@ -161,11 +208,7 @@ test(
     }
     going = false
     await Promise.all(writers)
-    let report = await must('GET', `/sdis/jobs/${job}`)
-    while (['queued', 'validating', 'running'].includes(String(report['state']))) {
-      await pause(100)
-      report = await must('GET', `/sdis/jobs/${job}`)
-    }
+    const report = await ended(job)
     expect(killedWhileRunning).toBeGreaterThan(0)
     expect(report).toMatchObject({
       state: 'completed',
@@ -187,13 +230,30 @@ test(
     }
     const organization = await must('GET', '/organizations')
     const [own] = organization['data'] as { id: string }[]
-    const owner = new Client({
-      host: join(data_dir, 'run'),
-      user: 'postgres',
-      database: 'postgres',
-    })
-    await owner.connect()
+    const owner = await connected()
     expect(await checkOrganization(Number(own?.id.slice(4)), owner)).toEqual([])
     await owner.end()
+  },
+)
+
+test(
+  'an import of one transaction, and its undo, end as if undisturbed',
+  { timeout: 300_000 },
+  async () => {
+    if (child?.exitCode !== null) await start()
+    if ((await withOwner(areas)) === 0) await ended(await sendImport(CHANGED, 1_000, false))
+    const before = await withOwner(areas)
+    const whole = await sendImport(CHANGED, 2_000, true)
+    expect(await disturbed(whole, 2)).toMatchObject({
+      state: 'completed',
+      counts: { changed: CHANGED },
+    })
+    expect(await withOwner(areas)).toBe(before + 1_000 * CHANGED)
+    const undo = await must('POST', `/sdis/jobs/${whole}/undo`)
+    expect(await disturbed(String(undo['id']), 2)).toMatchObject({
+      state: 'completed',
+      counts: { changed: CHANGED },
+    })
+    expect(await withOwner(areas)).toBe(before)
   },
 )

@@ -180,6 +180,10 @@ describe('GET /events/types', () => {
     const client = await newOrganization()
     const answer = await client.get('/events/types?types=job.*,webhook.test')
     expect(typesOf(answer)).toEqual([
+      'job.created',
+      'job.started',
+      'job.approved',
+      'job.undone',
       'job.completed',
       'job.completed_with_errors',
       'job.failed',

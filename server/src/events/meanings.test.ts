@@ -105,7 +105,7 @@ it('a load tells what its rows mean, each with the object as it was then', async
   await load('2026-02-01', 'A,100,active', 'B,200,expired', 'C,310,active')
   expect(await checkOrganization(client.org_id)).toEqual([])
   const events = await eventsOf(client.org_id, ['lease.*'])
-  // Between the loads the first job ended.
+  // Between the loads the first job ended, and the second was accepted and began.
   expect(events.every(({ body }) => body === null)).toBe(true)
   const payloads = await payloadsOf(client.org_id, events)
   const shown = payloads.map(({ type, seq, resource_seq, data: { object, previous = {} } }) => [
@@ -121,13 +121,13 @@ it('a load tells what its rows mean, each with the object as it was then', async
     ['created', 0, 1, 'A', 'executed', 100, undefined],
     ['created', 1, 1, 'B', 'active', 200, undefined],
     ['created', 2, 1, 'C', 'active', 300, undefined],
-    ['updated', 4, 2, 'A', 'active', 100, 'executed'],
-    ['updated', 5, 2, 'B', 'expired', 200, 'active'],
-    ['updated', 6, 2, 'C', 'active', 310, undefined],
-    ['status_changed', 7, 2, 'A', 'active', 100, 'executed'],
-    ['commenced', 8, 2, 'A', 'active', 100, 'executed'],
-    ['status_changed', 9, 2, 'B', 'expired', 200, 'active'],
-    ['expired', 10, 2, 'B', 'expired', 200, 'active'],
+    ['updated', 6, 2, 'A', 'active', 100, 'executed'],
+    ['updated', 7, 2, 'B', 'expired', 200, 'active'],
+    ['updated', 8, 2, 'C', 'active', 310, undefined],
+    ['status_changed', 9, 2, 'A', 'active', 100, 'executed'],
+    ['commenced', 10, 2, 'A', 'active', 100, 'executed'],
+    ['status_changed', 11, 2, 'B', 'expired', 200, 'active'],
+    ['expired', 12, 2, 'B', 'expired', 200, 'active'],
   ])
   for (const { data, seq } of payloads.slice(3)) {
     const { body } = await client.get(`/leases/${data.object.id}`)

@@ -14,6 +14,20 @@ export const count = (description: string, example: number): JsonSchema => ({
   examples: [example],
 })
 
+export const text = (description: string, example: string): JsonSchema => ({
+  type: 'string',
+  description,
+  examples: [example],
+})
+
+/** An object whose names are data. */
+export const open = (description: string, example: unknown): JsonSchema => ({
+  type: 'object',
+  additionalProperties: true,
+  description,
+  examples: [example],
+})
+
 export const jobSchema: JsonSchema = {
   title: 'Job',
   type: 'object',

@@ -1,5 +1,6 @@
 /** A dry run says what a load would do, to the fact, and writes nothing. */
 import { readFile } from 'node:fs/promises'
+import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { checkOrganization } from '../../test/consistency.ts'
 import { newOrganization } from '../../test/grid.ts'
@@ -48,7 +49,7 @@ function factsOfDiff(rows: readonly Answer['body'][]): string[] {
           JSON.stringify([field, comparable(field as string, value), valid_from]),
         ),
     )
-    .toSorted()
+    .toSorted((a: string, b: string) => (a < b ? -1 : 1))
 }
 
 function factsOfJob(facts: readonly Answer['body'][]): string[] {
@@ -57,7 +58,7 @@ function factsOfJob(facts: readonly Answer['body'][]): string[] {
     .map(({ field, value, valid_from }) =>
       JSON.stringify([field, comparable(field, value), valid_from]),
     )
-    .toSorted()
+    .toSorted((a: string, b: string) => (a < b ? -1 : 1))
 }
 
 describe('a dry run', () => {
@@ -219,6 +220,32 @@ describe('a job that always waits for approval', () => {
       counts: { created: 1 },
     })
   })
+})
+
+test('whatever came before, a load does what its dry run found', { timeout: 150_000 }, async () => {
+  const cell = fc.constantFrom('', '1', '2', 'x')
+  const file = fc.dictionary(fc.constantFrom('A', 'B', 'C'), fc.tuple(cell, cell), { minKeys: 1 })
+  const day = fc.constantFrom('2025-01-01', '2025-02-01', '2025-03-01')
+  const release = fc.record({ file, day, complete: fc.boolean() })
+  const guards = { max_retract_pct: 100 }
+  await fc.assert(
+    fc.asyncProperty(fc.array(release, { minLength: 1, maxLength: 4 }), async (releases) => {
+      const client = await newOrganization()
+      for (const { file, day, complete } of releases) {
+        const rows = Object.entries(file).map(([key, [name, area]]) => `${key},${name},${area}\n`)
+        const adapter = adapterOf({}, complete ? { mode: 'full_snapshot', guards } : {})
+        const text = HEAD + rows.join('')
+        const dry = await run(client, adapter, text, { as_of: day, mode: 'dry_run' })
+        const options = { diff: dry.id }
+        const job = await run(client, adapter, text, { as_of: day, options })
+        expect(job).toMatchObject({ state: dry.state, counts: dry.counts })
+        const diff = await all(client, `/sdis/jobs/${dry.id}/diff`)
+        const facts = await all(client, `/sdis/jobs/${job.id}/facts`)
+        expect(factsOfJob(facts)).toEqual(factsOfDiff(diff))
+      }
+    }),
+    { numRuns: 8 },
+  )
 })
 
 test(

@@ -47,8 +47,9 @@ describe('GET /sdis/jobs/{id}/stream', () => {
     })
     await release()
     await finished(client, body.id)
-    const rest = await Array.fromAsync(told)
-    expect(rest.at(-1)).toMatchObject({ event: 'end', data: { state: 'completed_with_errors' } })
+    let last: unknown
+    for await (const event of told) last = event
+    expect(last).toMatchObject({ event: 'end', data: { state: 'completed_with_errors' } })
   })
 
   it('is open to so many of an organization at once', async () => {

@@ -38,7 +38,8 @@ export async function listJobs(
 /** bigint columns arrive as text. */
 function numeric(row: Job): Job {
   const [id, org_id, file_bytes] = [row.id, row.org_id, row.file_bytes].map(Number)
-  const [parent_id, undone_by] = [row.parent_id, row.undone_by].map((at) => at && Number(at))
+  const ids = [row.parent_id, row.undone_by] as (string | number | null)[]
+  const [parent_id, undone_by] = ids.map((at) => (at === null ? null : Number(at)))
   return { ...row, id, org_id, file_bytes, parent_id, undone_by } as Job
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
-import type { Entry, Stream } from './adapter.ts'
+import type { Stream } from './adapter.ts'
 import { emptyCounts } from './jobs.ts'
 import type { Job } from './jobs.ts'
 
@@ -144,7 +144,7 @@ export function columnsIn(stream: Stream): Map<string, string[]> {
 }
 
 /** Every expression of an entry, however deep. */
-function textOf(entry: Entry | string | unknown): string {
+function textOf(entry: unknown): string {
   if (typeof entry === 'string') return entry
   if (typeof entry !== 'object' || entry === null) return ''
   return Object.values(entry).map(textOf).join(' ')

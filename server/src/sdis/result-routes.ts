@@ -17,6 +17,7 @@ import type { EffectAction } from './effects.ts'
 import { errorLines } from './error-file.ts'
 import { listErrors, setErrorState } from './error-queries.ts'
 import type { ErrorState } from './error-queries.ts'
+import * as following from './following-docs.ts'
 import { jobView } from './jobs.ts'
 import type { Job } from './jobs.ts'
 import { limitsOf, limitsView } from './limits.ts'
@@ -55,7 +56,7 @@ interface ReplayBody {
 }
 
 export async function resultRoutes(app: FastifyInstance): Promise<void> {
-  app.get('/sdis/limits', docs.getLimits, async ({ caller }) =>
+  app.get('/sdis/limits', following.getLimits, async ({ caller }) =>
     limitsView(app.db, caller.org_id, limitsOf(app.config)),
   )
   errorRoutes(app)
@@ -111,12 +112,12 @@ function errorRoutes(app: FastifyInstance): void {
     docs.patchJobError,
     async ({ caller: { org_id }, params, body }) => {
       const id = pathId('job', params.id)
+      await getJob(app.db, org_id, id)
       const n = /^[0-9]{1,15}$/.test(params.n) ? Number(params.n) : null
       if (n === null) {
         const message = 'must be the number of an error'
         throw invalid([{ field: 'n', code: 'invalid_format', message }])
       }
-      await getJob(app.db, org_id, id)
       const error = await setErrorState(app.db, org_id, id, n, body.status)
       if (!error) throw notFound(`Error ${n} of job_${id}`)
       return error
@@ -163,7 +164,7 @@ function readRoutes(app: FastifyInstance): void {
     const job_id = publicId('job', id)
     return { object: 'list', job_id, hash, summary, data, has_more, next_cursor }
   })
-  app.get<JobParams>('/sdis/jobs/:id/lineage', docs.listRunEvents, async (request) => {
+  app.get<JobParams>('/sdis/jobs/:id/lineage', following.listRunEvents, async (request) => {
     const { org_id } = request.caller
     const id = pathId('job', request.params.id)
     await getJob(app.db, org_id, id)
@@ -178,7 +179,7 @@ function streamRoute(app: FastifyInstance): void {
     stopping.abort()
     done()
   })
-  app.get<JobParams>('/sdis/jobs/:id/stream', docs.streamJob, async (request, reply) => {
+  app.get<JobParams>('/sdis/jobs/:id/stream', following.streamJob, async (request, reply) => {
     const { org_id } = request.caller
     const id = pathId('job', request.params.id)
     await getJob(app.db, org_id, id)
