@@ -242,14 +242,16 @@ async function auditVerify(values: Values, file: string | undefined): Promise<nu
   if (!file) throw new Error('name the file to verify')
   const { key } = values
   const found = await verifyFile(file, typeof key === 'string' ? key.split(',') : null)
-  const { ok, organization_id, entries, checkpoints, first_position, last_position, fault } = found
+  const { ok, organization_id, entries, erased, checkpoints, fault } = found
+  const { first_position, last_position } = found
+  const redacted = erased > 0 ? ` (${erased} with erased values)` : ''
   for (const public_key of found.keys) print(`signed by ${public_key} (${keyId(public_key)})`)
   if (typeof key !== 'string')
     print('The key was taken from the file; give the one you noted with --key to be sure of it.')
   if (fault) print(`line ${fault.line}: ${fault.reason}: ${fault.message}`)
   const range = first_position === null ? 'none' : `${first_position} to ${last_position}`
   print(
-    `${ok ? 'ok' : 'NOT OK'}: ${organization_id}, entries ${range}: ${entries} verified, ${checkpoints} checkpoints`,
+    `${ok ? 'ok' : 'NOT OK'}: ${organization_id}, entries ${range}: ${entries} verified${redacted}, ${checkpoints} checkpoints`,
   )
   return ok ? 0 : 1
 }

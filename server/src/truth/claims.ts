@@ -1,12 +1,12 @@
 /** Claims made by hand: validated, weighed against all others on the object, written through the door. */
 import { DatabaseError } from 'pg'
-import { writeStatement } from '../kit/door.ts'
+import { holdStatement, writeStatement } from '../kit/door.ts'
 import type { Change, Written } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Known } from '../kit/history.ts'
-import { neededBy, refusal } from '../kit/needs.ts'
+import { locksOf, neededBy, refusal } from '../kit/needs.ts'
 import { civilDate } from '../kit/query.ts'
 import { record } from '../kit/record.ts'
 import { writableFields } from '../kit/resource.ts'
@@ -16,7 +16,7 @@ import type { Store } from '../kit/store.ts'
 import type { Claim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
 import { validate } from '../kit/validate.ts'
-import { difference, externalIds, versionConflict } from '../kit/write.ts'
+import { difference, externalIds, pauseBefore, versionConflict } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import { holdObjects } from './object-queries.ts'
 import { unknownAttribute } from './proposals.ts'
@@ -93,12 +93,11 @@ export async function makeClaims(
   subject: Subject,
   making: Making,
 ): Promise<Subject> {
-  const { resource, id, known, sources, row: before, version } = subject
+  const { resource, id, sources, row: before, version } = subject
   const { org_id, actor } = request
   const at = new Date(Math.max(Date.now(), Date.parse(before['updated_at'] as string)))
-  const own = making.claims.map((claim) => knownClaim(claim, making, request, at))
-  const all = [...known, ...own]
-  const { row: after, folded } = foldedRow(resource, before, all, sources, at.getTime())
+  noteTransition(subject, request, making, at)
+  const { row: after, folded, all, own } = weighed(subject, request, making, at)
   Object.assign(after, { version: version + 1, updated_at: at.toISOString() })
   after['archived_at'] = folded.present ? null : (before['archived_at'] ?? at.toISOString())
   const changed = changedFields(after, before)
@@ -118,6 +117,10 @@ export async function makeClaims(
   const { source_id } = making
   const { revision } = sources
   const context = { org_id, actor, source_id, at, revision, ...needed }
+  for (const [table, held] of locksOf(resource, needed.needs)) {
+    const hold = holdStatement(table, org_id, held)
+    await tx.query(hold.sql, hold.params)
+  }
   const { sql, params } = writeStatement(resource, [change], context)
   const [written] = await guarded(tx.query<Answered>(sql, params))
   const { missing, unmet } = written ?? {}
@@ -135,6 +138,44 @@ export async function makeClaims(
   const happening = { type, object_type: resource.name, object_id: id, object: null, details }
   await record(tx, org_id, actor, [{ ...happening, version: version + 1 }])
   return { ...subject, known: all, row: after, version: version + 1 }
+}
+
+/** The row and the claims with those that are to be made. */
+function weighed(
+  { resource, known, sources, row }: Subject,
+  request: WriteRequest,
+  making: Making,
+  at: Date,
+): ReturnType<typeof foldedRow> & { all: Known[]; own: Known[] } {
+  const own = making.claims.map((claim) => knownClaim(claim, making, request, at))
+  const all = [...known, ...own]
+  return { ...foldedRow(resource, row, all, sources, at.getTime()), all, own }
+}
+
+/** A status that is claimed is kept in the history like one that was written. */
+function noteTransition(subject: Subject, request: WriteRequest, making: Making, at: Date): void {
+  const { resource, row: before } = subject
+  const [claim] = making.claims
+  const field = resource.lifecycle?.field
+  if (field === undefined || !claim || !('status_history' in before)) return
+  const { row: after } = weighed(subject, request, making, at)
+  if (after[field] === before[field]) return
+  const by = { type: request.actor.type, id: request.actor.id }
+  const entry = { from: before[field], to: after[field], at: at.toISOString(), by }
+  const moves = (before['status_history'] as Row[] | null) ?? []
+  claim.attrs = { ...claim.attrs, status_history: [...moves, { ...entry, reason: making.reason }] }
+}
+
+/** Tries again when the rules changed, or another write was in the way, between reading and writing. */
+export async function retried<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      const stuck = error instanceof DatabaseError && error.code === '40P01'
+      await pauseBefore(stuck ? versionConflict(null) : error, attempt, null)
+    }
+  }
 }
 
 type Answered = Partial<Pick<Written, 'missing' | 'unmet'>> & { count: string; tx_id: string }

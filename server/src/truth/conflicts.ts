@@ -26,49 +26,52 @@ export interface ConflictPage {
 export async function conflictsWhere(
   store: Store,
   org_id: number,
-  { type, attribute }: ConflictFilter,
+  filter: ConflictFilter,
   after: string | null,
   limit: number,
 ): Promise<ConflictPage> {
-  const sources = await ranksOf(store.db, org_id)
-  const types = resources.filter(({ name }) => type === null || name === type)
-  const [first, object = '0', field = ''] = (after ?? '').split(':')
   const data: Row[] = []
+  let last = after
   let scanned = 0
-  let last = Number(object)
-  let skip: { id: number; field: string } | null = field ? { id: last, field } : null
-  // An object shown in part is looked at again.
-  if (skip) last--
-  for (const resource of types.slice(
-    Math.max(
-      0,
-      types.findIndex(({ name }) => name === first),
-    ),
-  )) {
+  for await (const { row, position } of conflictsBehind(store, org_id, filter, after)) {
+    if (row && data.length === limit) return { data, next: last }
+    if (row) data.push(row)
+    else if (++scanned === SCAN_MAX) return { data, next: position }
+    last = position
+  }
+  return { data, next: null }
+}
+
+/** Each conflict behind a position, and null behind each object that was looked at. */
+async function* conflictsBehind(
+  store: Store,
+  org_id: number,
+  { type, attribute }: ConflictFilter,
+  after: string | null,
+): AsyncGenerator<{ row: Row | null; position: string }> {
+  const sources = await ranksOf(store.db, org_id)
+  const [first, object, field = ''] = (after ?? '').split(':')
+  const types = resources.filter(({ name }) => type === null || name === type)
+  const start = types.findIndex(({ name }) => name === first)
+  for (const resource of types.slice(Math.max(0, start))) {
+    // An object that was shown in part is looked at again.
+    let last = resource.name === first ? Number(object) - (field ? 1 : 0) : 0
     for (;;) {
       const search = { resource, alone: false, attribute }
       const ids = await contestedIds(store.db, org_id, search, last, BATCH)
       const known = await assertionsOf(store.db, org_id, ids)
       for (const id of ids) {
-        const claims = { resource, known: known.get(id) ?? [], sources }
-        const found = conflictViews(claims, Date.now()).filter((view) => {
-          return attribute === null || view['field'] === attribute
-        })
-        const rest = skip?.id === id ? behind(found, skip.field) : found
-        for (const view of rest) {
-          data.push(conflictRow(resource, id, view))
-          if (data.length === limit)
-            return { data, next: `${resource.name}:${id}:${String(view['field'])}` }
-        }
-        if (++scanned === SCAN_MAX) return { data, next: `${resource.name}:${id}:` }
+        const place = `${resource.name}:${id}:`
+        const views = conflictViews({ resource, known: known.get(id) ?? [], sources }, Date.now())
+        const found = views.filter((view) => attribute === null || view['field'] === attribute)
+        for (const view of id === Number(object) ? behind(found, field) : found)
+          yield { row: conflictRow(resource, id, view), position: place + String(view['field']) }
+        yield { row: null, position: place }
       }
       if (ids.length < BATCH) break
       last = ids.at(-1) as number
     }
-    last = 0
-    skip = null
   }
-  return { data, next: null }
 }
 
 /** What follows the conflict that the page before ended with. */

@@ -4,16 +4,17 @@ import type { Issue } from '../kit/errors.ts'
 import { instant, isDate } from '../kit/dates.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
-import type { Answered } from '../kit/once.ts'
+import type { Answer, Answered } from '../kit/once.ts'
 import { startOfDay } from '../kit/query.ts'
 import type { Row } from '../kit/resource.ts'
 import { claimView } from '../kit/shape.ts'
 import type { Store } from '../kit/store.ts'
 import { liveClaims } from '../kit/timeline.ts'
 import type { Claim } from '../kit/timeline.ts'
+import type { Tx } from '../kit/types.ts'
 import { API_SOURCE } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
-import { makeClaims, subjectOf, valueFor } from './claims.ts'
+import { makeClaims, retried, subjectOf, valueFor } from './claims.ts'
 import type { Making, Subject } from './claims.ts'
 import { objectOf } from './object.ts'
 import { isRetracted, statuses } from './views.ts'
@@ -41,7 +42,7 @@ export async function stateFacts(
   body: FactBody,
 ): Promise<Answered> {
   const { resource, id } = objectOf(store.registry, body.object, 'object')
-  return await once(store, request, async (tx) => {
+  const state = async (tx: Tx): Promise<Answer> => {
     const subject = await subjectOf(store, tx, request.org_id, resource, id)
     const making = makingOf(subject, request, body)
     const after = await makeClaims(tx, request, subject, making)
@@ -58,9 +59,10 @@ export async function stateFacts(
     const retracted = making.claims.flatMap(({ retracts }) => retracts ?? [])
     const { op: operation } = body
     const view = { object: 'fact_change', object_id: body.object, op: operation }
-    const body_ = { ...view, version: after.version, facts, retracted }
-    return { status: 201, headers: {}, body: JSON.stringify(body_) }
-  })
+    const answer = { ...view, version: after.version, facts, retracted }
+    return { status: 201, headers: {}, body: JSON.stringify(answer) }
+  }
+  return await retried(async () => await once(store, request, state))
 }
 
 function makingOf(subject: Subject, request: WriteRequest, body: FactBody): Making {

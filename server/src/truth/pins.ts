@@ -4,14 +4,15 @@ import { invalid, notFound } from '../kit/errors.ts'
 import type { Known } from '../kit/history.ts'
 import { publicId, idDigits } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
-import type { Answered } from '../kit/once.ts'
+import type { Answer, Answered } from '../kit/once.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Store } from '../kit/store.ts'
 import { PIN, UNTIL_SOURCE_CHANGES } from '../kit/survivorship.ts'
 import { fold, liveClaims } from '../kit/timeline.ts'
 import type { Claim } from '../kit/timeline.ts'
+import type { Tx } from '../kit/types.ts'
 import type { WriteRequest } from '../kit/write.ts'
-import { makeClaims, subjectOf, valueFor } from './claims.ts'
+import { makeClaims, retried, subjectOf, valueFor } from './claims.ts'
 import type { Subject } from './claims.ts'
 import { objectOf } from './object.ts'
 import { isRetracted } from './views.ts'
@@ -40,7 +41,7 @@ export async function pin(
   body: PinBody,
 ): Promise<Answered> {
   const { resource, id } = objectOf(store.registry, text)
-  return await once(store, request, async (tx) => {
+  const state = async (tx: Tx): Promise<Answer> => {
     const subject = await subjectOf(store, tx, request.org_id, resource, id)
     const { attribute, reason } = body
     const found = valueFor(resource, attribute, pinnedValue(subject, body), pathOf(body))
@@ -63,7 +64,8 @@ export async function pin(
     })
     const view = pinViews(after, attribute)[0]
     return { status: 201, headers: {}, body: JSON.stringify(view) }
-  })
+  }
+  return await retried(async () => await once(store, request, state))
 }
 
 function pathOf({ source_id }: PinBody): string {
@@ -126,7 +128,7 @@ export async function unpin(
   attribute: string,
 ): Promise<void> {
   const { resource, id } = objectOf(store.registry, text)
-  await store.db.transaction(request.org_id, async (tx) => {
+  const withdraw = async (tx: Tx): Promise<void> => {
     const subject = await subjectOf(store, tx, request.org_id, resource, id)
     const claims = withdrawals(subject, attribute)
     if (claims.length === 0) throw notFound(`A pin of ${attribute} on ${text}`)
@@ -138,7 +140,8 @@ export async function unpin(
       action: 'value.unpinned',
       details: { attribute },
     })
-  })
+  }
+  await retried(async () => await store.db.transaction(request.org_id, withdraw))
 }
 
 /** Pins of an object: those that hold, and those that ended by themselves. */
