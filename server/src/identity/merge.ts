@@ -2,14 +2,13 @@
  * Two objects become one, and two again. Neither changes a fact: a pointer says at which object a merged one stands, and
  * both rows are made anew from the claims that are theirs.
  */
-import { inOrder } from '../db/db.ts'
+import { flightsIn, inOrder } from '../db/db.ts'
 import { writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Known, Source } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
-import { flightsIn } from '../kit/once.ts'
 import { record } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFields } from '../kit/row.ts'

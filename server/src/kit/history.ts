@@ -1,6 +1,6 @@
 /** Reads at another time: objects folded from their claims instead of taken from the projection. */
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { headsNamed, namedIds, withHeads } from './clusters.ts'
+import { headsNamed, namedIds, withHeads } from './cluster-queries.ts'
 import { publicId } from './ids.ts'
 import type { Times } from './query.ts'
 import { allFields } from './resource.ts'
