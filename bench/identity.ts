@@ -34,8 +34,13 @@ export async function benchIdentity(server: Server): Promise<IdentityResult> {
     area_unit: 'sqft',
   })
   const leaseOf = (tenant_party_id: string): object => ({
-    ...{ property_id, tenant_party_id, lease_type: 'direct', recovery_type: 'nnn' },
-    ...{ commencement_date: '2026-01-01', expiration_date: '2030-12-31', rentable_area: 5_000 },
+    property_id,
+    tenant_party_id,
+    lease_type: 'direct',
+    recovery_type: 'nnn',
+    commencement_date: '2026-01-01',
+    expiration_date: '2030-12-31',
+    rentable_area: 5_000,
   })
   const ids: string[] = []
   await each(OTHERS, async (n) => {

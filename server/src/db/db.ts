@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { Pool } from 'pg'
 import type { ClientConfig, PoolClient, QueryResult } from 'pg'
 import { restriction } from '../kit/restriction.ts'
-import type { OrgDb, Tx } from '../kit/types.ts'
+import type { Flights, OrgDb, Tx } from '../kit/types.ts'
 import { Pipeline } from './pipeline.ts'
 import type { Cells, Param, Statement } from './pipeline.ts'
 
@@ -207,6 +207,16 @@ export async function inOrder<const T extends readonly Promise<unknown>[]>(
     return one.value
   })
   return results as { -readonly [K in keyof T]: Awaited<T[K]> }
+}
+
+/**
+ * Flights as statements of the transaction, for reads while it keeps rows locked: a flight of its own may have to wait
+ * behind a write that waits for those rows.
+ */
+export function flightsIn(tx: Tx): Flights {
+  return {
+    fly: async (_org_id, statements) => await inOrder(statements.map((one) => tx.cells(one))),
+  }
 }
 
 function asTx(client: PoolClient): Tx {

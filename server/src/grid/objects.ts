@@ -1,5 +1,5 @@
 /** One object in every view: its facts, their history, who won and who lost. */
-import { headsOf } from '../kit/clusters.ts'
+import { headsOf } from '../kit/cluster-queries.ts'
 import { assertionsOf, ownerOf, ranksOf, rowAt, settle } from '../kit/history.ts'
 import type { Known, Sources } from '../kit/history.ts'
 import { notFound } from '../kit/errors.ts'

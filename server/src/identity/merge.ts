@@ -2,14 +2,13 @@
  * Two objects become one, and two again. Neither changes a fact: a pointer says at which object a merged one stands, and
  * both rows are made anew from the claims that are theirs.
  */
-import { inOrder } from '../db/db.ts'
+import { flightsIn, inOrder } from '../db/db.ts'
 import { writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Known, Source } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
-import { flightsIn } from '../kit/once.ts'
 import { record } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFields } from '../kit/row.ts'
@@ -87,10 +86,20 @@ export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<
     pass(tx, doer, resource, change, at),
   ])
   const done: Merge = {
-    ...{ id, object_type: resource.name, winner_id, loser_id },
-    ...{ rule: request.rule, score: request.score, evidence: request.evidence },
-    ...{ reason: request.reason, merged_at: at, unmerged_at: null, tx_id },
-    ...{ actor_type: actor.type, actor_id: actor.id, actor_name: actor.name },
+    id,
+    object_type: resource.name,
+    winner_id,
+    loser_id,
+    rule: request.rule,
+    score: request.score,
+    evidence: request.evidence,
+    reason: request.reason,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    actor_name: actor.name,
+    tx_id,
+    merged_at: at,
+    unmerged_at: null,
   }
   await inOrder([
     tell(tx, doer, 'object.merged', done),
@@ -220,8 +229,9 @@ function timeAfter(...present: readonly Present[]): Date {
 }
 
 /** A claim as one on the object itself. */
-function alone({ member: _, member_id: __, ...claim }: Known): Known {
-  return claim
+function alone(claim: Known): Known {
+  const { member_id: _, ...own } = claim
+  return { ...own, member: undefined }
 }
 
 /** The object leaves lists and gives its external ids on; its claims stay as they are. */
@@ -252,7 +262,12 @@ function standingChange(
   const moved = ['archived_at', 'deleted_at'].filter((name) => after[name] !== before[name])
   const all = [...changed, ...moved]
   return {
-    ...{ id, operation: 'updated', expected: version, after, changed: all, claims: [] },
+    id,
+    operation: 'updated',
+    expected: version,
+    after,
+    changed: all,
+    claims: [],
     previous: Object.fromEntries(all.map((name) => [name, before[name] ?? null])),
     contested: true,
     external: difference(externalIds(before), externalIds(after)),

@@ -2,20 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { checkOrganization } from '../../test/consistency.ts'
 import { grid, newOrganization } from '../../test/grid.ts'
-import type { TestClient } from '../../test/grid.ts'
 import { leaseParents, samples } from '../../test/samples.ts'
 import { adapterOf, load } from '../sdis/load-fixture.ts'
+import { newParty, tend } from './merge-fixture.ts'
 import { followAll } from './references.ts'
 import { tendOrganization } from './work.ts'
-
-async function tend(client: TestClient): Promise<void> {
-  const { db } = await grid()
-  await tendOrganization(db, client.org_id, new AbortController().signal)
-}
-
-async function newParty(client: TestClient, legal_name: string): Promise<string> {
-  return (await client.post('/parties', { kind: 'company', legal_name })).body.id
-}
 
 describe('a merge among other writes', { timeout: 60_000 }, () => {
   it('loses none of them', async () => {

@@ -145,8 +145,15 @@ function changeOf(
   const external = { add: [], remove: [] }
   return [
     {
-      ...{ id, operation: 'updated', expected: version, after, previous, changed },
-      ...{ claims: [], contested, external },
+      id,
+      operation: 'updated',
+      expected: version,
+      after,
+      previous,
+      changed,
+      claims: [],
+      contested,
+      external,
     },
   ]
 }

@@ -1,6 +1,6 @@
 /** Reads at another time: objects folded from their claims instead of taken from the projection. */
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { headsNamed, namedIds, withHeads } from './clusters.ts'
+import { headsNamed, namedIds, withHeads } from './cluster-queries.ts'
 import { isExtensionKey } from './extension.ts'
 import { publicId } from './ids.ts'
 import type { Times } from './query.ts'
@@ -306,9 +306,13 @@ function externalIdsOf(
   if (assertions.every(({ member }) => member === undefined))
     return (folded.values['external_ids'] as Row[] | undefined) ?? []
   const keys = new Map<string, Row>()
-  for (const [, own] of [...Map.groupBy(assertions, ({ member = 0 }) => member)].sort())
-    for (const key of (fold(own, at, ranks).values['external_ids'] as Row[] | null) ?? [])
-      if (!keys.has(`${key['system']} ${key['id']}`)) keys.set(`${key['system']} ${key['id']}`, key)
+  const members = [...Map.groupBy(assertions, ({ member = 0 }) => member)]
+  for (const [, own] of members.sort(([a], [b]) => a - b)) {
+    for (const key of (fold(own, at, ranks).values['external_ids'] as Row[] | null) ?? []) {
+      const name = JSON.stringify([key['system'], key['id']])
+      if (!keys.has(name)) keys.set(name, key)
+    }
+  }
   return [...keys.values()]
 }
 

@@ -1,10 +1,9 @@
 /** POSTs that are no writes of a resource: done once per idempotency key, in one transaction with the answer kept. */
-import { inOrder } from '../db/db.ts'
 import type { IdempotencyRecord } from './door.ts'
 import { ApiError } from './errors.ts'
 import { answerIn, original, remember } from './idempotency.ts'
 import type { Store } from './store.ts'
-import type { Flights, OrgRows, Tx } from './types.ts'
+import type { OrgRows, Tx } from './types.ts'
 import type { WriteRequest } from './write.ts'
 
 export interface Answer {
@@ -50,16 +49,6 @@ export async function once(
     await remember(tx, org_id, { ...idempotency, status, headers, body: repeated }, new Date())
     return { answer, replayed: null }
   })
-}
-
-/**
- * Flights as statements of the transaction, for reads while it keeps rows locked: a flight of its own may have to wait
- * behind a write that waits for those rows.
- */
-export function flightsIn(tx: Tx): Flights {
-  return {
-    fly: async (_org_id, statements) => await inOrder(statements.map((one) => tx.cells(one))),
-  }
 }
 
 /** The database as seen from within the transaction, for what usually opens one of its own. */

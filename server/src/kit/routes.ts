@@ -1,7 +1,7 @@
 /** The five endpoints most resources have, one line each in a feature's routes. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { IdempotencyRecord } from './door.ts'
-import { headsNamed, headsOf, membersOf, namedIds, withHeads } from './clusters.ts'
+import { headsNamed, headsOf, membersOf, namedIds, withHeads } from './cluster-queries.ts'
 import { ApiError, invalid, notFound } from './errors.ts'
 import type { JsonSchema } from './field.ts'
 import { etagOf, names, versionIn } from './etags.ts'

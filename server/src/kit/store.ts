@@ -2,7 +2,7 @@
 import type { KeyObject } from 'node:crypto'
 import { Gather } from '../db/pipeline.ts'
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { headsOf } from './clusters.ts'
+import { headsOf } from './cluster-queries.ts'
 import type { Use } from './door.ts'
 import { ApiError, notFound } from './errors.ts'
 import { conditionSql, keysetSql, sortSql } from './filter.ts'

@@ -2,7 +2,7 @@
 import { DatabaseError } from 'pg'
 import { inOrder } from '../db/db.ts'
 import type { Session } from '../db/db.ts'
-import { headsOf } from '../kit/clusters.ts'
+import { headsOf } from '../kit/cluster-queries.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Tx } from '../kit/types.ts'
 import { errorRow } from './chunks.ts'
