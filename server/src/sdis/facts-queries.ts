@@ -1,4 +1,6 @@
 /** The facts a job wrote, in the order of its transactions. */
+import { ownSchema } from '../kit/extended.ts'
+import { claimName, shownClaim } from '../kit/extension.ts'
 import { ranksOf } from '../kit/history.ts'
 import type { Known } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
@@ -46,6 +48,7 @@ export async function factsOfJob(
     [org_id, job_id, tx || '0', object, from, field.join(':'), limit],
   )
   const sources = await ranksOf(store.db, org_id)
+  const { registry: own } = await ownSchema(store, org_id)
   return rows.map((row) => {
     const claim: Known = {
       source_id: Number(row.source_id),
@@ -63,10 +66,11 @@ export async function factsOfJob(
       row_no: row.row_no,
     }
     const prefix = store.registry.get(row.object_type)?.prefix ?? 'obj'
+    const { extensions = [] } = own.get(row.object_type) ?? {}
     const view = {
       object_id: publicId(prefix, row.object_id),
-      field: row.field,
-      ...claimView(claim, row.field, sources),
+      field: claimName(extensions, row.field),
+      ...shownClaim(extensions, row.field, claimView(claim, row.field, sources)),
     }
     return {
       view,
