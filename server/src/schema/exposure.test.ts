@@ -6,7 +6,9 @@ import { clientWith, grid, newOrganization, owner } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { buildApp } from '../app.ts'
 import { Db } from '../db/db.ts'
-import { acceptCells, deployed, deployOperations, newLease } from './schema-fixture.ts'
+import { extColumns } from '../kit/extended.ts'
+import { extFields } from '../kit/extension-field.ts'
+import { deployed, deployOperations, newLease } from './schema-fixture.ts'
 import { tendSchemas } from './upkeep.ts'
 
 const running = new AbortController().signal
@@ -334,15 +336,23 @@ it('a preview tells what would change, and changes nothing', async () => {
   expect((await client.get('/schema-fields')).body.data).toHaveLength(1)
 })
 
-it('cells of files are read as people write them', () => {
-  expect(acceptCells()).toEqual([
-    [12.5, 12.5],
-    ['12,5 %', 12.5],
-    [' yes ', true],
-    ['Warm shell', 2],
-    ['', null],
-    ['banana', 'invalid_type'],
-  ])
+it('adapters and tables are told of the fields that there are', async () => {
+  const client = await newOrganization()
+  await deployed(
+    client,
+    'select fit-out: shell, Warm shell on spaces; add a money field budget in EUR to spaces; add a link to a party called broker on spaces',
+  )
+  const { app } = await grid()
+  const { id } = (await client.get('/schema-fields')).body.data[0]
+  const fields = (await extFields(app.store, client.org_id)).get('space')
+  expect(fields?.['fit_out']).toMatchObject({
+    key: `x${id.slice(4)}`,
+    field: { kind: 'choice', schema: { enum: ['shell', 'Warm shell', 'warm_shell'] } },
+    stored: { shell: 1, 'Warm shell': 2, warm_shell: 2 },
+  })
+  expect(Object.keys(fields ?? {})).toEqual(['fit_out', 'budget'])
+  const columns = (await extColumns(app.store, client.org_id)).get('space')
+  expect(columns?.map(({ name }) => name)).toEqual(['ext.fit_out', 'ext.budget', 'ext.broker'])
 })
 
 it('organizations, and documents sent as a form, keep what they had', async () => {
