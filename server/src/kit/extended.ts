@@ -79,19 +79,6 @@ export function forgetSchema(db: object, org_id: number): void {
   caches.get(db)?.delete(org_id)
 }
 
-/**
- * Fields of the organization's own on a type, for adapters: `ext.green_share` fills the attribute under `key`, whose
- * values are brought into stored form by `acceptValue`.
- */
-export async function extFields(
-  schemas: Schemas,
-  org_id: number,
-  type: string,
-): Promise<readonly Extension[]> {
-  const { registry } = await ownSchema(schemas, org_id)
-  return (registry.get(type)?.extensions ?? []).filter(({ state }) => state === 'deployed')
-}
-
 /** Columns of the organization's own for tables and exports, by type: `ext.green_share`, in the order they were added. */
 export async function extColumns(
   schemas: Schemas,

@@ -30,10 +30,7 @@ const ORDERED = ['eq', 'ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'is_null'] a
 const TEXT = [...ORDERED, 'contains', 'starts_with'] as const
 const EQUAL = ['eq', 'ne', 'in', 'nin', 'is_null'] as const
 
-type Form = Pick<ExtensionColumn, 'type' | 'index' | 'operators' | 'literal' | 'wanted'> & {
-  /** Place of the comparable part in the stored value. */
-  part?: string
-}
+type Form = Pick<ExtensionColumn, 'type' | 'index' | 'operators' | 'literal' | 'wanted'>
 
 const isNumber = (text: string): string | null =>
   /^-?[0-9]{1,18}(\.[0-9]{1,12})?$/.test(text) ? text : null
@@ -105,7 +102,7 @@ function formOf({ type, settings, options }: Extension): Form | null {
       literal: (text) => idDigits(prefix, text)?.toString() ?? null,
       wanted: `an id such as ${prefix}_1042`,
     }
-  if (type === 'money') return settings.currency ? { ...numeric('an amount'), part: '0' } : null
+  if (type === 'money') return settings.currency ? numeric('an amount') : null
   return FORMS[type] ?? null
 }
 
@@ -114,23 +111,20 @@ export function extensionColumn(extension: Extension): ExtensionColumn | null {
   const form = formOf(extension)
   if (!form) return null
   const key = extensionKey(extension.id)
-  const { part, ...column } = form
   const names = extension.options.filter((o) => o.state === 'active').map(({ name }) => name)
   return {
-    ...column,
+    ...form,
     extension,
     sortable: form.type !== 'text[]',
     sql: (alias) => {
       const field = `${alias}.ext`
       if (form.type === 'text[]')
         return `(select array_agg(v) from jsonb_array_elements_text(${field}->'${key}') v)`
-      const value = part ? `${field}->'${key}'->>${part}` : `${field}->>'${key}'`
-      return `(${value})::${form.type}`
+      return `(${field}->>'${key}')::${form.type}`
     },
     read: (row) => {
       const value = (row['ext'] as Row | null)?.[key] ?? null
       if (value === null) return null
-      if (part) return (value as unknown[])[Number(part)]
       return Array.isArray(value) ? value.map(String) : value
     },
     ...(names.length > 0 ? { allowed: names } : {}),

@@ -2,8 +2,7 @@
 
 /** SQL of the columns of the index, for a field `f` and its stored JSON value `v`. Types decide which one is filled. */
 export const INDEX_VALUES = `
-    case when f.type in ('percent', 'integer', 'decimal', 'area', 'length', 'select', 'relation', 'document') then (v.v #>> '{}')::numeric
-      when f.type = 'money' then (v.v->>0)::numeric end,
+    case when f.type in ('percent', 'integer', 'decimal', 'area', 'length', 'select', 'relation', 'document', 'money') then (v.v #>> '{}')::numeric end,
     case when f.type in ('text', 'url', 'email', 'phone', 'boolean') then v.v #>> '{}' end,
     case when f.type in ('date', 'datetime') then (v.v #>> '{}')::timestamptz end`
 

@@ -230,7 +230,8 @@ function acceptOptions(extension: Extension, value: unknown): Accepted {
   return { value: [...ids] }
 }
 
-function acceptMoney({ settings }: Extension, value: unknown): Accepted {
+function acceptMoney(extension: Extension, value: unknown): Accepted {
+  const { settings } = extension
   const { amount, currency = settings.currency } = (
     typeof value === 'object' ? value : { amount: value }
   ) as { amount?: unknown; currency?: unknown }
@@ -246,7 +247,7 @@ function acceptMoney({ settings }: Extension, value: unknown): Accepted {
     ])
   const { min = -NUMBER_MAX, max = NUMBER_MAX } = settings
   if (Number(amount) < min || Number(amount) > max) return outOfRange(min, max, Number(amount))
-  return { value: storedMoney(amount, currency) }
+  return { value: storedMoney(extension, amount, currency) }
 }
 
 function acceptMeasure(extension: Extension, kind: 'area' | 'length', value: unknown): Accepted {

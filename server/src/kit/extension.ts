@@ -145,8 +145,8 @@ export function shownValue(extension: Extension, value: unknown): unknown {
     case 'multi_select':
       return (value as unknown[]).map(optionName).filter((name) => name !== null)
     case 'money': {
-      const [amount, currency] = value as [string, string]
-      return { amount, currency }
+      const [amount, currency] = typeof value === 'string' ? [value] : (value as string[])
+      return { amount, currency: currency ?? settings.currency }
     }
     case 'area':
     case 'length':
@@ -188,10 +188,16 @@ export function shownClaim(extensions: readonly Extension[], key: string, view: 
   return shown(view) as Row
 }
 
-/** Money in its stored form: exact, as text. */
-export function storedMoney(amount: unknown, currency: string): [string, string] | null {
+/** Money in its stored form: exact, as text; with its currency where the field leaves that to each value. */
+export function storedMoney(
+  { settings }: Extension,
+  amount: unknown,
+  currency: string,
+): string | [string, string] | null {
   const units = parseDecimal(amount, 2)
-  return units === null ? null : [formatDecimal(units, 2), currency]
+  if (units === null) return null
+  const text = formatDecimal(units, 2)
+  return settings.currency === undefined ? [text, currency] : text
 }
 
 /** A measure in another unit of the same kind, to six decimals. */

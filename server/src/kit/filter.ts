@@ -1,11 +1,10 @@
 /** Filters and sorts of list endpoints: parsed once, compiled to SQL, or applied to rows of another time. */
 import { instant, isDate } from './dates.ts'
-import type { Extension } from './extension.ts'
-import type { ColumnType, Field } from './field.ts'
+import type { ColumnType } from './field.ts'
 import { deployed, presentName } from './extension.ts'
 import { extensionColumn } from './extension-column.ts'
 import type { ExtensionColumn } from './extension-column.ts'
-import { valueSchema } from './extension-schema.ts'
+import { extensionField } from './extension-field.ts'
 import { idDigits } from './ids.ts'
 import type { Issue } from './errors.ts'
 import { columns } from './row.ts'
@@ -81,34 +80,9 @@ export function filterColumns(resource: Resource): Map<string, Column> {
   for (const extension of deployed(resource.extensions)) {
     const own = extensionColumn(extension)
     const name = `ext.${extension.name}`
-    if (own) map.set(name, { name, type: own.type, field: ownField(extension), own })
+    if (own) map.set(name, { name, type: own.type, field: extensionField(extension), own })
   }
   return map
-}
-
-const ownFields = new WeakMap<Extension, Field>()
-
-/** A field of the organization's own, as documents of filters describe it. */
-function ownField(extension: Extension): Field {
-  let field = ownFields.get(extension)
-  if (!field) {
-    const schema = valueSchema(extension)
-    field = {
-      kind: 'text',
-      schema,
-      column: null,
-      required: extension.required,
-      readOnly: extension.type === 'formula',
-      writeOnly: false,
-      search: false,
-      initial: null,
-      target: null,
-      digits: 0,
-      items: null,
-    }
-    ownFields.set(extension, field)
-  }
-  return field
 }
 
 /** Operators that a column takes. */

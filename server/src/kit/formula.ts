@@ -118,7 +118,7 @@ function operand(row: Row, name: string, extensions: readonly Extension[]): unkn
   const own = extensions.find(({ id }) => extensionKey(id) === name)
   if (!own) return numberOr(row[name] ?? null)
   const value = (row['ext'] as Row | null)?.[name] ?? null
-  if (own.type === 'money' && value !== null) return Number((value as string[])[0])
+  if (own.type === 'money' && value !== null) return Number([value].flat()[0])
   if (own.type === 'area' || own.type === 'length') return value
   return shownValue(own, value)
 }

@@ -5,6 +5,7 @@ import type { Cells, Statement } from '../db/pipeline.ts'
 import { headsOf } from './cluster-queries.ts'
 import type { Use } from './door.ts'
 import { ApiError, notFound } from './errors.ts'
+import { indexedListSql, indexedSort } from './extension-sort.ts'
 import { conditionSql, keysetSql, sortSql } from './filter.ts'
 import { encodeCursor } from './page.ts'
 import type { ListQuery, Registry } from './query.ts'
@@ -113,6 +114,8 @@ function pageOf(store: Store, query: ListQuery, results: Cells[][]): Omit<Page<n
 export function listStatement(resource: Resource, org_id: number, query: ListQuery): Statement {
   const params: string[] = []
   const where = whereSql(resource, org_id, query, params)
+  const indexed = indexedSort(query)
+  if (indexed) return { sql: indexedListSql(resource, indexed, query, where, params), params }
   const keyset = keysetSql(query.sort, query.after, params)
   if (keyset.where) where.push(keyset.where)
   const keys = query.sort.map(sortSql).join(', ')

@@ -11,13 +11,6 @@ export function convertValue(from: Extension, to: Extension, value: unknown): Ac
   return acceptValue(to, counterpart(from, to, shownValue(from, value)))
 }
 
-/** What a cell of a file says of a field, in stored form: text is read as people write it. */
-export function cellValue(to: Extension, cell: string | number | boolean | null): Accepted {
-  if (cell === null || (typeof cell === 'string' && cell.trim() === '')) return { value: null }
-  const text: Extension = { ...to, type: 'text', settings: {}, options: [] }
-  return acceptValue(to, counterpart(text, to, typeof cell === 'string' ? cell.trim() : cell))
-}
-
 function counterpart(from: Extension, to: Extension, shown: unknown): unknown {
   switch (to.type) {
     case 'text':

@@ -12,6 +12,7 @@ import { componentName } from '../kit/schemas.ts'
 import type { Store } from '../kit/store.ts'
 import type { Tx } from '../kit/types.ts'
 import { convertValue } from './convert.ts'
+import { countObjects, countWebhooks, valuesAfter } from './preview-queries.ts'
 import { allFields, countValues } from './queries.ts'
 import type { Plan } from './queries.ts'
 import { resolve } from './resolve.ts'
@@ -51,10 +52,10 @@ export async function preview(
     conversions,
     affected: {
       formulas: formulasOf(extensions, changes),
-      webhooks: await webhooksOf(tx, plan.org_id),
+      webhooks: await countWebhooks(tx, plan.org_id),
     },
     cost: {
-      objects: await objectsOf(tx, plan.org_id, types),
+      objects: await countObjects(tx, plan.org_id, types),
       values_to_index: [...values.values()].reduce((a, b) => a + b, 0),
       values_to_convert: converted.reduce((sum, { convertible }) => sum + Number(convertible), 0),
     },
@@ -84,17 +85,12 @@ async function conversion(
   check: Check,
 ): Promise<Row> {
   const { object_type } = old
-  const key = extensionKey(old.id)
   const samples: Row[] = []
   let values = 0
   let failing = 0
   let after = 0
   while (values < VALUES_MAX) {
-    const rows = await tx.query<{ id: string; value: unknown }>(
-      `select id, ext->'${key}' as value from ${object_type} where org_id = $1 and id > $2 and ext->'${key}' is not null
-         and deleted_at is null order by id limit $3`,
-      [org_id, after, BATCH],
-    )
+    const rows = await valuesAfter(tx, org_id, old, after, BATCH)
     for (const { id, value } of rows) {
       values++
       const accepted = check(value)
@@ -139,21 +135,4 @@ function formulasOf(extensions: readonly Extension[], changes: readonly FieldCha
       keys.some((key) => new RegExp(`\\b${key}\\b`).test(expression)),
     )
     .map(({ object_type, name }) => `${object_type}.${name}`)
-}
-
-async function webhooksOf(tx: Tx, org_id: number): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    'select count(*)::int as count from webhook where org_id = $1',
-    [org_id],
-  )
-  return row?.count ?? 0
-}
-
-async function objectsOf(tx: Tx, org_id: number, types: readonly string[]): Promise<number> {
-  if (types.length === 0) return 0
-  const counts = types.map(
-    (type) => `(select count(*) from ${type} where org_id = $1 and deleted_at is null)`,
-  )
-  const [row] = await tx.query<{ count: string }>(`select ${counts.join(' + ')} as count`, [org_id])
-  return Number(row?.count ?? 0)
 }

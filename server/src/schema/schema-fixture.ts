@@ -2,8 +2,6 @@
 import { expect } from 'vitest'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { leaseParents, samples } from '../../test/samples.ts'
-import type { Extension } from '../kit/extension.ts'
-import { cellValue } from './convert.ts'
 
 /** Proposes, approves and deploys a sentence. @returns the deployed plan. */
 export async function deployed(client: TestClient, text: string): Promise<Answer> {
@@ -37,40 +35,4 @@ async function deployPlan(
 export async function newLease(client: TestClient, extra: object = {}): Promise<Answer> {
   const { property_id, tenant_party_id } = await leaseParents(client)
   return await client.post('/leases', { ...samples.lease(property_id, tenant_party_id), ...extra })
-}
-
-/** Cells, each with what becomes of it: a value in stored form, or the code of what is wrong. */
-export function acceptCells(): [unknown, unknown][] {
-  const field = (type: Extension['type']): Extension => ({
-    id: 1,
-    object_type: 'lease',
-    name: 'field',
-    label: 'Field',
-    description: null,
-    type,
-    settings: {},
-    options: ['Shell', 'Warm shell'].map((label, i) => ({
-      id: i + 1,
-      name: label.toLowerCase().replace(' ', '_'),
-      label,
-      state: 'active',
-    })),
-    aliases: [],
-    required: false,
-    filterable: false,
-    indexed: false,
-    state: 'deployed',
-  })
-  const cells: [Extension['type'], string | number][] = [
-    ['percent', 12.5],
-    ['percent', '12,5 %'],
-    ['boolean', ' yes '],
-    ['select', 'Warm shell'],
-    ['percent', ''],
-    ['percent', 'banana'],
-  ]
-  return cells.map(([type, cell]) => {
-    const accepted = cellValue(field(type), cell)
-    return [cell, 'issue' in accepted ? accepted.issue.code : accepted.value]
-  })
 }

@@ -1,15 +1,17 @@
 /** Work that a deploy leaves to the background: values put into the index, values converted to another type. */
 import type { Db } from '../db/db.ts'
 import { ApiError } from '../kit/errors.ts'
-import { ownSchema } from '../kit/extended.ts'
-import { extensionKey, shownValue } from '../kit/extension.ts'
+import { forgetSchema, ownSchema } from '../kit/extended.ts'
+import { settle } from '../kit/history.ts'
+import { shownValue } from '../kit/extension.ts'
 import type { Extension } from '../kit/extension.ts'
-import { INDEX_VALUES } from '../kit/extension-index.ts'
 import type { Resource } from '../kit/resource.ts'
 import type { Store } from '../kit/store.ts'
 import { update } from '../kit/write.ts'
 import { bareStore, SYSTEM } from '../organizations/service.ts'
 import { convertValue } from './convert.ts'
+import { indexBatch, noteConverted, noteIndexed, openTasks, unconverted } from './upkeep-queries.ts'
+import type { Task } from './upkeep-queries.ts'
 
 /** Objects of one step. Their rows are locked while they are indexed, for some milliseconds. */
 const BATCH = 1_000
@@ -18,11 +20,8 @@ const IDLE_MS = 500
 /** Source of values that the platform computed. */
 const COMPUTED_SOURCE = 5
 
-interface Task {
-  org_id: number
-  id: number
-  object_type: string
-}
+/** Tasks taken at once. */
+const TASKS = 20
 
 /**
  * Does what deploys left to do, of every organization. Each step can be done again: a process that ends in the middle
@@ -30,14 +29,15 @@ interface Task {
  * @returns how long to wait before looking again.
  */
 export async function tendSchemas(db: Db, stopping: AbortSignal): Promise<number> {
-  const rows = await db.flyControl(`select row_to_json(t) from app.schema_work(20) t`, [])
-  const tasks = rows.map(([row]) => JSON.parse(String(row)) as Task & { what: string })
+  const tasks = await openTasks(db, TASKS)
   for (const { what, ...task } of tasks) {
     if (stopping.aborted) return 0
+    forgetSchema(db, task.org_id)
     if (what === 'index') await indexField(db, task, stopping)
     else await convertField(bareStore(db), task, stopping)
+    forgetSchema(db, task.org_id)
   }
-  return tasks.length > 0 ? 0 : IDLE_MS
+  return tasks.length === TASKS ? 0 : IDLE_MS
 }
 
 /**
@@ -45,53 +45,29 @@ export async function tendSchemas(db: Db, stopping: AbortSignal): Promise<number
  * field filterable and keeps the index itself.
  */
 async function indexField(db: Db, task: Task, stopping: AbortSignal): Promise<void> {
-  const { org_id, id, object_type } = task
+  // Writes that began before the deploy do not know of it, so they come first.
+  await settle(db, task.org_id, Date.now())
   let after = 0
   while (!stopping.aborted) {
-    const [last] = await db.query<{ id: string | null; count: number }>(
-      org_id,
-      `with rows as materialized (
-         select t.id, t.ext->'${extensionKey(id)}' as v from ${object_type} t
-         where t.org_id = $1 and t.id > $2 and t.ext->'${extensionKey(id)}' is not null order by t.id limit $4 for no key update
-       ), indexed as (
-         insert into ext_index (org_id, field_id, object_id, v_num, v_text, v_time)
-         select $1, f.id, v.id, ${INDEX_VALUES} from rows v join schema_field f on f.org_id = $1 and f.id = $3
-         on conflict (org_id, field_id, object_id) do update set v_num = excluded.v_num, v_text = excluded.v_text, v_time = excluded.v_time
-       )
-       select max(id) as id, count(*)::int as count from rows`,
-      [org_id, after, id, BATCH],
-    )
-    if ((last?.count ?? 0) < BATCH) break
-    after = Number(last?.id)
+    const last = await indexBatch(db, task, after, BATCH)
+    if (last.count < BATCH) break
+    after = last.id
   }
   if (stopping.aborted) return
-  await db.query(
-    org_id,
-    'update schema_field set indexed = true where org_id = $1 and id = $2 and filterable',
-    [org_id, id],
-  )
+  await noteIndexed(db, task)
 }
 
 /** Writes the values of the field before under the new one, as facts of the source `computed`. */
-async function convertField(
-  store: Store,
-  { org_id, id, object_type }: Task,
-  stopping: AbortSignal,
-): Promise<void> {
+async function convertField(store: Store, task: Task, stopping: AbortSignal): Promise<void> {
+  const { org_id, id, object_type } = task
   const { registry, extensions } = await ownSchema(store, org_id)
   const field = extensions.find((extension) => extension.id === id)
   const resource = registry.get(object_type)
   const from = extensions.find((extension) => extension.id === field?.settings.converts)
-  if (!field || !from || !resource) return
+  if (!field || !from || !resource) return await noteConverted(store.db, task)
   let after = 0
   while (!stopping.aborted) {
-    const rows = await store.db.query<{ id: string; value: unknown }>(
-      org_id,
-      `select id, ext->'${extensionKey(from.id)}' as value from ${object_type}
-       where org_id = $1 and id > $2 and ext->'${extensionKey(from.id)}' is not null and ext->'${extensionKey(id)}' is null
-         and deleted_at is null order by id limit $3`,
-      [org_id, after, BATCH],
-    )
+    const rows = await unconverted(store.db, task, from.id, after, BATCH)
     for (const row of rows) {
       if (stopping.aborted) return
       await convertOne(store, org_id, resource, { from, to: field }, Number(row.id), row.value)
@@ -100,11 +76,7 @@ async function convertField(
     after = Number(rows.at(-1)?.id)
   }
   if (stopping.aborted) return
-  await store.db.query(
-    org_id,
-    `update schema_field set settings = settings - 'converts' where org_id = $1 and id = $2`,
-    [org_id, id],
-  )
+  await noteConverted(store.db, task)
 }
 
 async function convertOne(

@@ -1,4 +1,6 @@
 /** Facts across objects, in the order of their transactions. */
+import { ownSchema } from '../kit/extended.ts'
+import { claimName, shownClaim } from '../kit/extension.ts'
 import { ranksOf } from '../kit/history.ts'
 import type { Known } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
@@ -86,19 +88,21 @@ export async function factsWhere(
     ],
   )
   const ids = [...new Set(rows.map((row) => Number(row.object_id)))]
-  const [sources, types] = await Promise.all([
+  const [sources, { registry: own }, types] = await Promise.all([
     ranksOf(store.db, org_id),
+    ownSchema(store, org_id),
     typesOf(store.db, org_id, ids),
   ])
   return rows.map((row) => {
     const claim = claimOf(row)
     const id = Number(row.object_id)
-    const prefix = types.get(id)?.prefix ?? 'obj'
+    const { prefix = 'obj', name = '' } = types.get(id) ?? {}
+    const { extensions = [] } = own.get(name) ?? {}
     return {
       view: {
         object_id: publicId(prefix, id),
-        field: row.field,
-        ...claimView(claim, row.field, sources),
+        field: claimName(extensions, row.field),
+        ...shownClaim(extensions, row.field, claimView(claim, row.field, sources)),
         ...(row.retracted ? { status: 'retracted' } : {}),
       },
       object_id: id,
