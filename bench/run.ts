@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
+import { benchQueries } from './queries.ts'
 import { benchRequests } from './requests.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
 
@@ -54,6 +55,11 @@ async function main(): Promise<void> {
     if (wanted('deliveries')) {
       server = await startServer(data_dir, { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
       results['deliveries'] = await benchDeliveries(server)
+      await server.stop()
+    }
+    if (wanted('query')) {
+      server = await startServer(data_dir)
+      results['query'] = await benchQueries(server, Number(values.rows))
       await server.stop()
     }
     // Imports get a process of their own, so that its peak memory is theirs.
