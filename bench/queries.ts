@@ -194,7 +194,7 @@ async function seed(server: Server, leases: number): Promise<Portfolio> {
       lease_number: `'L-' || n`,
       property_id: `${FIRST} + 1 + n % ${properties}`,
       tenant_party_id: `${FIRST} + 1 + n % ${tenants}`,
-      expiration_date: `date '2026-01-01' + (n * 7919 % 3650)::integer`,
+      expiration_date: `date '2026-01-01' + (n::bigint * 7919 % 3650)::integer`,
       rentable_area: '1500 + n % 9770',
       status: `(array['active', 'expired', 'draft'])[1 + n % 3]`,
     }),

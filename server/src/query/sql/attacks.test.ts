@@ -248,7 +248,7 @@ describe('a statement that', () => {
     const { status, body } = await run(sql)
     expect(status).toBe(422)
     expect(body.code).toMatch(new RegExp(`^${code}`))
-    expect(performance.now() - started).toBeLessThan(9_000)
+    expect(performance.now() - started).toBeLessThan(15_000)
   })
 
   it('answers too much is cut off: rows and bytes', async () => {
@@ -384,6 +384,6 @@ describe('behind the fence', () => {
     expect(await raw('select 1; select 2')).toMatch(/multiple commands|syntax error/)
     const started = performance.now()
     expect(await raw('select pg_sleep(60)')).toMatch(/stopped/)
-    expect(performance.now() - started).toBeLessThan(7_000)
+    expect(performance.now() - started).toBeLessThan(15_000)
   })
 })
