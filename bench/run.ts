@@ -8,6 +8,7 @@ import { benchDeliveries } from './deliveries.ts'
 import { benchExports } from './exports.ts'
 import { benchIdentity } from './identity.ts'
 import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
+import { benchQueries } from './queries.ts'
 import { benchRequests } from './requests.ts'
 import { benchSecond } from './second.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
@@ -69,6 +70,11 @@ async function main(): Promise<void> {
     if (wanted('export')) {
       server = await startServer(data_dir)
       results['export'] = await benchExports(server)
+      await server.stop()
+    }
+    if (wanted('query')) {
+      server = await startServer(data_dir)
+      results['query'] = await benchQueries(server, Number(values.rows))
       await server.stop()
     }
     // Imports get a process of their own, so that its peak memory is theirs.

@@ -37,7 +37,9 @@ export function sendQuery(
         scans,
       }
     : null
-  const warnings = [...compiled.warnings, ...planWarnings(plan)]
+  const cut =
+    compiled.grouped && has_more ? [`Only the first ${data.length} groups are shown.`] : []
+  const warnings = [...compiled.warnings, ...cut, ...planWarnings(plan)]
   const body: Row = { object: 'list', columns, data, has_more, next_cursor, warnings, plan: told }
   return reply.type(JSON_TYPE).send(JSON.stringify(body))
 }

@@ -233,7 +233,11 @@ describe('a query', () => {
     })
     expect(many.body.data).toEqual([{ property_id: properties[0], n: 2 }])
     const capped = await ask({ from: 'lease', group_by: ['id'], limit: 2 })
-    expect(capped.body).toMatchObject({ has_more: true, next_cursor: null })
+    expect(capped.body).toMatchObject({
+      has_more: true,
+      next_cursor: null,
+      warnings: ['Only the first 2 groups are shown.'],
+    })
     expect(await values({ from: 'lease', select: [{ count: '*' }] })).toEqual([3])
   })
 

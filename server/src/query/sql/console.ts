@@ -29,6 +29,9 @@ export const BYTES_MAX = 10_000_000
 /** Statements at a time in this process. */
 const CONNECTIONS = 4
 
+/** Statements at a time of one organization: it leaves some for the others. */
+const OWN_MAX = 2
+
 /** How long a statement waits for its turn, in milliseconds. */
 const TURN_MS = 5_000
 
@@ -45,6 +48,8 @@ export class SqlConsole {
   private readonly db: Db
   private readonly cost_max: number
   private pool: Pool | null = null
+  /** Statements under way, by organization. */
+  private readonly running = new Map<number, number>()
 
   constructor(db: Db, cost_max: number) {
     this.db = db
@@ -57,9 +62,31 @@ export class SqlConsole {
 
   /**
    * @param sql a statement that was judged. @param limit rows of the answer, at most.
-   * @throws 422 for what costs too much, takes too long or fails; 503 when others use every connection.
+   * @throws 422 for what costs too much, takes too long or fails; 429 for a third statement at a time, 503 when others use
+   *   every connection.
    */
   async run(org_id: number, sql: string, limit: number): Promise<SqlResult> {
+    const running = this.running.get(org_id) ?? 0
+    if (running === OWN_MAX) {
+      const detail = `${OWN_MAX} statements of your organization are running; wait for one to end.`
+      throw new ApiError('rate_limited', detail, { retry_after_s: 1 })
+    }
+    this.running.set(org_id, running + 1)
+    try {
+      return await this.opened(org_id, sql, limit)
+    } finally {
+      this.ended(org_id)
+    }
+  }
+
+  private ended(org_id: number): void {
+    const left = (this.running.get(org_id) ?? 1) - 1
+    if (left === 0) this.running.delete(org_id)
+    else this.running.set(org_id, left)
+  }
+
+  /** Runs with a token that is good for this statement. */
+  private async opened(org_id: number, sql: string, limit: number): Promise<SqlResult> {
     const token = randomBytes(32).toString('hex')
     const hash = createHash('sha256').update(token).digest('hex')
     await openContext(this.db, org_id, hash)

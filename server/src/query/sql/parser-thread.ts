@@ -7,14 +7,10 @@ import type { Judged } from './parser.ts'
 
 const { views, columns } = workerData as { views: string[]; columns: string[] }
 const readable: Readable = { views: new Set(views), columns: new Set(columns) }
-const loaded = loadModule()
 
-parentPort?.on('message', (sql: string) => {
-  loaded.then(
-    () => answer(judged(sql)),
-    (error: unknown) => answer({ broken: (error as Error).message }),
-  )
-})
+await loadModule()
+parentPort?.on('message', (sql: string) => answer(judged(sql)))
+answer('ready')
 
 function judged(sql: string): Judged {
   try {
@@ -28,7 +24,7 @@ function judged(sql: string): Judged {
   }
 }
 
-function answer(given: Judged): void {
+function answer(given: Judged | 'ready'): void {
   // A thread is no window: there is no other origin.
   // oxlint-disable-next-line unicorn/require-post-message-target-origin
   parentPort?.postMessage(given)

@@ -11,8 +11,8 @@ export type Judged = { verdict: Verdict } | { syntax: string } | { broken: strin
 /** Statements that one thread reads; each that cannot be read leaves some 20 kB behind. */
 const STATEMENTS_MAX = 1_000
 
-/** Statements of the longest length take some milliseconds. */
-const PARSE_TIMEOUT_MS = 3_000
+/** Statements of the longest length take some milliseconds; a machine that is busy takes longer. */
+const PARSE_TIMEOUT_MS = 10_000
 
 const LIMITS = { maxOldGenerationSizeMb: 128 }
 
@@ -30,7 +30,7 @@ export class SqlParser {
   /** What the statement is, and whether it may be run. One behind the other, so that one that breaks hurts no other. */
   async read(sql: string): Promise<Judged> {
     const judged = this.last.then(async () => await this.one(sql))
-    this.last = judged
+    this.last = judged.catch(() => {})
     return await judged
   }
 
@@ -41,17 +41,22 @@ export class SqlParser {
   }
 
   private async one(sql: string): Promise<Judged> {
-    this.worker ??= this.start()
+    this.worker ??= await this.start()
     const judged = await answerOf(this.worker, sql)
     if ('broken' in judged || ++this.asked === STATEMENTS_MAX) await this.drop()
     return judged
   }
 
-  private start(): Worker {
+  /** A thread that has loaded the parser. */
+  private async start(): Promise<Worker> {
     const entry = new URL('./parser-thread.ts', import.meta.url)
     const worker = new Worker(entry, { workerData: this.readable, resourceLimits: LIMITS })
     worker.unref()
     this.asked = 0
+    await new Promise((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
     return worker
   }
 

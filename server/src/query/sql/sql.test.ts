@@ -8,7 +8,7 @@ import { openConsole } from './console-fixture.ts'
 import { SqlParser } from './parser.ts'
 import { readViews } from './view-queries.ts'
 
-const { app, run, own, ids } = await openConsole()
+const { app, run, own, foreign, ids } = await openConsole()
 afterAll(async () => await app.close())
 
 describe('a statement', () => {
@@ -280,13 +280,21 @@ describe('the console', () => {
     expect((await run('select count(*) from work_order', undefined, by)).body.rows).toEqual([[0]])
   })
 
-  it('answers others while statements wait for their turn', async () => {
-    const slow = `select count(*) from ${['a', 'b', 'c'].map((n) => `generate_series(1, 3000) ${n}`).join(', ')} where ${['a', 'b', 'c'].map((n) => `length(${n}::text) - length(${n}::text) = 0`).join(' and ')}`
-    const all = Promise.all(Array.from({ length: 2 }, async () => await run(slow)))
-    const started = performance.now()
-    expect((await run('select 1')).status).toBe(200)
-    expect(performance.now() - started).toBeLessThan(3_000)
-    expect((await all).map(({ body }) => body.code)).toEqual(['query_timeout', 'query_timeout'])
+  it('runs two statements of an organization at a time, and those of others beside them', async () => {
+    const names = ['a', 'b', 'c']
+    const series = names.map((n) => `generate_series(1, 3000) ${n}`).join(', ')
+    const hidden = names.map((n) => `length(${n}::text) - length(${n}::text) = 0`).join(' and ')
+    const slow = `select count(*) from ${series} where ${hidden}`
+    const answers = await Promise.all([
+      ...Array.from({ length: 3 }, async () => await run(slow)),
+      run('select 1', undefined, foreign),
+    ])
+    expect(answers.map(({ body }) => String(body.code ?? 'ok')).toSorted()).toEqual([
+      'ok',
+      'query_timeout',
+      'query_timeout',
+      'rate_limited',
+    ])
   })
 })
 
