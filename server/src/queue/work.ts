@@ -1,6 +1,6 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
 import { auditKey } from '../audit/key.ts'
-import { sealAudits } from '../audit/sealer.ts'
+import { sealAudit, sealAudits } from '../audit/sealer.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
@@ -8,7 +8,6 @@ import { sweepOrphans } from '../documents/sweep.ts'
 import { never, placed, written } from '../events/wake.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { sweepExports, takeExport } from '../exports/work.ts'
-import { registry } from '../resources.ts'
 import { takeTask } from '../sandbox/work.ts'
 import { sweepImports } from '../sdis/sweep.ts'
 import { JobThread } from '../sdis/thread.ts'
@@ -46,12 +45,16 @@ export function startWork(
   const key = auditKey(own)
   const webhooks = webhookWork(config, db, log)
   const thread = new JobThread({ database: db.config, data_dir })
-  const exporting = { config: own, db, storage, registry, log }
+  const seal = async (org_id: number): Promise<void> => {
+    await placeTransactions(db)
+    while ((await sealAudit(db, await key, org_id)) > 0);
+  }
+  const exporting = { config: own, db, storage, log }
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping)),
-    loop('sandboxes', log, (stopping) => takeTask({ db, storage, log, stopping })),
+    loop('sandboxes', log, (stopping) => takeTask({ db, storage, seal, log, stopping })),
     loop('exports', log, (stopping) => takeExport({ ...exporting, stopping })),
     loop('past exports', log, async () => (await sweepExports(exporting), 10 * 60 * 1_000)),
     loop('agenda', log, async (stopping) => {
