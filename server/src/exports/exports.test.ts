@@ -13,7 +13,6 @@ import { storageOf } from '../documents/storage.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { party } from '../parties/resource.ts'
 import { loop } from '../queue/loop.ts'
-import { registry } from '../resources.ts'
 import { readAll } from '../sdis/readers/file-fixture.ts'
 import { openTable } from '../sdis/readers/open.ts'
 import type { Row } from '../kit/resource.ts'
@@ -33,7 +32,7 @@ let stop: (() => Promise<void>) | null = null
 async function worker(stopping: AbortSignal): Promise<ExportWork> {
   const { app, db } = await grid()
   const log = (text: string): void => void problems.push(text)
-  return { config: app.config, db, storage: storageOf(app.config), registry, log, stopping }
+  return { config: app.config, db, storage: storageOf(app.config), log, stopping }
 }
 
 async function work(): Promise<void> {

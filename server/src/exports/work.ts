@@ -59,7 +59,6 @@ export interface ExportWork {
   config: Pick<Config, 'GRID_DATA_DIR' | 'GRID_EXPORT_MAX_MB' | 'GRID_RETENTION_EXPORTS_HOURS'>
   db: Db
   storage: Storage
-  registry: ReadonlyMap<string, Resource>
   log: (message: string) => void
   stopping: AbortSignal
 }
@@ -131,18 +130,18 @@ async function writeExport(work: ExportWork, held: Held): Promise<void> {
 
 /** The bytes of the file, made as they are written; between pages it is looked whether to go on. */
 async function* bytesOf(
-  { db, registry, stopping }: ExportWork,
+  { db, stopping }: ExportWork,
   held: Held,
   one: Export,
   progress: { rows_total: number; rows_written: number },
 ): AsyncGenerator<Buffer> {
   const { org_id } = held
   const store = bareStore(db)
-  const resource = registry.get(one.type) as Resource
+  const resource = store.registry.get(one.type) as Resource
   const query = listQueryOf(store, resource, one.query, one)
   const timed = query.as_of !== null || query.known_at !== null
   progress.rows_total = await countUpTo(store, org_id, resource, timed ? null : query, 2 ** 31 - 1)
-  const item = listItem(resource, registry, query, 'v1')
+  const item = listItem(resource, store.registry, query, 'v1')
   let kept_at = 0
   const keep = async (): Promise<void> => {
     if (stopping.aborted) throw new Stop('stopping')

@@ -1,5 +1,6 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
 import { auditKey } from '../audit/key.ts'
+import { sealAudit } from '../audit/sealer.ts'
 import { SealingThread } from '../audit/thread.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
@@ -11,7 +12,6 @@ import { tendIdentity } from '../identity/work.ts'
 import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { sweepExports, takeExport } from '../exports/work.ts'
-import { registry } from '../resources.ts'
 import { takeTask } from '../sandbox/work.ts'
 import { tendSchemas } from '../schema/index.ts'
 import { limitsOf } from '../sdis/limits.ts'
@@ -45,8 +45,13 @@ export function startWork(
   const limits = limitsOf(config)
   const egress = new Egress()
   const thread = new JobThread({ database: db.config, data_dir, limits, settings })
-  const sealing = new SealingThread(db.config, auditKey(own), log)
-  const exporting = { config: own, db, storage, registry, log }
+  const key = auditKey(own)
+  const sealing = new SealingThread(db.config, key, log)
+  const seal = async (org_id: number): Promise<void> => {
+    await placeTransactions(db)
+    while ((await sealAudit(db, await key, org_id)) > 0);
+  }
+  const exporting = { config: own, db, storage, log }
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
@@ -54,7 +59,7 @@ export function startWork(
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping, limits)),
     loop('schedules', log, async () => await runSchedules(db, limits, log)),
     ...dropFolder(config, db, data_dir, log),
-    loop('sandboxes', log, (stopping) => takeTask({ db, storage, log, stopping })),
+    loop('sandboxes', log, (stopping) => takeTask({ db, storage, seal, log, stopping })),
     loop('exports', log, (stopping) => takeExport({ ...exporting, stopping })),
     loop('past exports', log, async () => (await sweepExports(exporting), 10 * 60 * 1_000)),
     loop('agenda', log, async (stopping) => {

@@ -1,5 +1,6 @@
 /** Several sandboxes of one organization, and what is taken from them to it. */
 import { describe, expect, it } from 'vitest'
+import { sealAll } from '../../test/audit.ts'
 import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
@@ -133,7 +134,13 @@ describe('a sandbox of an organization', () => {
     const storage = storageOf(app.config)
     // Other tests may have tasks of their own.
     for (let n = 0; n < 10 && (await left()) > 0; n++)
-      await takeTask({ db, storage, log: () => {}, stopping })
+      await takeTask({
+        db,
+        storage,
+        seal: async (org_id) => await sealAll({ org_id }),
+        log: () => {},
+        stopping,
+      })
     expect(await left()).toBe(0)
     await client.end()
   })

@@ -98,7 +98,7 @@ export interface Entry {
 
 /**
  * Puts what is to happen to the objects on the agenda, in place of what was there and is not done. What was due before
- * `oldest` counts as done.
+ * `oldest` is not put there.
  */
 export async function saveAgenda(
   db: OrgDb,
@@ -121,8 +121,8 @@ export async function saveAgenda(
       [org_id, ...columns, ids],
     )
     await tx.query(
-      `insert into agenda (org_id, object_id, mark, object_type, due_at, done_at)
-       select $1, i.object_id, i.mark, $5, i.due_at, case when i.due_at < $6 then i.due_at end from ${input}
+      `insert into agenda (org_id, object_id, mark, object_type, due_at)
+       select $1, i.object_id, i.mark, $5, i.due_at from ${input} where i.due_at >= $6
        on conflict (org_id, object_id, mark) do update set due_at = excluded.due_at
          where agenda.done_at is null and agenda.due_at <> excluded.due_at`,
       [org_id, ...columns, type, oldest],

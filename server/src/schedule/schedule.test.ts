@@ -125,6 +125,35 @@ describe('a lease', () => {
     ])
   })
 
+  it('tells each step of the base rent behind the first, and each rise by a rule, on its day', async () => {
+    const client = await newOrganization()
+    const step = (start_date: string, kind = 'base'): Row => ({
+      start_date,
+      kind,
+      amount_monthly: '1000.00',
+    })
+    const rule = { method: 'fixed_pct', value: 3, first_date: '2026-08-31', frequency_months: 6 }
+    await newLease(client, 'active', {
+      commencement_date: '2026-06-01',
+      expiration_date: '2027-06-30',
+      rent_schedule: [step('2026-06-01'), step('2026-07-01'), step('2026-07-01', 'parking')],
+      escalations: [rule, { method: 'none' }],
+    })
+    await tend(client, '2026-06-02T12:00:00Z')
+    expect(await told(client)).toEqual([])
+    for (const day of ['2026-07-01', '2026-07-02', '2026-08-31'])
+      await tend(client, `${day}T12:00:00Z`)
+    const [next, first] = await told(client)
+    expect(next).toMatchObject(['lease.rent_step_started', { step: { start_date: '2026-07-01' } }])
+    const escalation = expect.objectContaining(rule)
+    expect(first).toEqual(['lease.escalation_due', { escalation, date: '2026-08-31' }])
+    // February has no 31st.
+    await tend(client, '2027-02-27T12:00:00Z')
+    await tend(client, '2027-02-28T12:00:00Z')
+    const last = (await told(client)).at(-1)
+    expect(last).toEqual(['lease.escalation_due', { escalation, date: '2027-02-28' }])
+  })
+
   it('tells critical dates on the day and as reminders that were asked for', async () => {
     const client = await newOrganization()
     const item = { date_type: 'estoppel', date: '2026-07-31', reminders_days: [30] }

@@ -136,7 +136,11 @@ export const JOB_FORM: JsonSchema = {
     adapter: { ...ADAPTER_SCHEMA, title: 'Adapter' },
     version: VERSION,
     mode: MODE,
-    file: { type: 'string', format: 'binary', description: 'The workbook, or the CSV, JSON or PDF file.' },
+    file: {
+      type: 'string',
+      format: 'binary',
+      description: 'The workbook, or the CSV, JSON or PDF file.',
+    },
     as_of: AS_OF,
     options: OPTIONS_SCHEMA,
   },

@@ -18,10 +18,13 @@ export function tableStream(
   item: JsonSchema,
   pages: AsyncIterable<Row[]>,
 ): Readable {
-  if (format === 'ndjson') return Readable.from(lines(pages))
+  if (format === 'ndjson') return Readable.from(lines(pages), AHEAD)
   const columns = columnsOf(item)
-  return format === 'csv' ? Readable.from(csv(columns, pages)) : workbook(columns, pages)
+  return format === 'csv' ? Readable.from(csv(columns, pages), AHEAD) : workbook(columns, pages)
 }
+
+/** Pages that are made before the client has taken them. */
+const AHEAD = { highWaterMark: 2 }
 
 async function* lines(pages: AsyncIterable<Row[]>): AsyncGenerator<Buffer> {
   for await (const rows of pages)
