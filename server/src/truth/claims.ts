@@ -1,6 +1,7 @@
 /** Claims made by hand: validated, weighed against all others on the object, written through the door. */
 import { DatabaseError } from 'pg'
-import { holdStatement, writeStatement } from '../kit/door.ts'
+import { holdStatement } from '../kit/door-locks.ts'
+import { writeStatement } from '../kit/door.ts'
 import type { Change, Written } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
