@@ -129,9 +129,9 @@ grant execute on function app.identifier(text) to grid_app, grid_restricted, gri
 
 create index party_lei_idx on party (org_id, app.identifier(lei)) where lei is not null;
 create index party_registration_idx on party (org_id, app.identifier(registration_number)) where registration_number is not null;
-create index property_code_idx on property (org_id, app.identifier(code)) where code is not null;
-create index building_code_idx on building (org_id, app.identifier(code)) where code is not null;
-create index lease_number_idx on lease (org_id, app.identifier(lease_number)) where lease_number is not null;
+create index property_identifier_idx on property (org_id, app.identifier(code)) where code is not null;
+create index building_identifier_idx on building (org_id, app.identifier(code)) where code is not null;
+create index lease_identifier_idx on lease (org_id, app.identifier(lease_number)) where lease_number is not null;
 
 -- Matching follows every load that came to an end. What was loaded before this migration is matched on request only.
 alter table job add column matched_at timestamptz;
