@@ -7,6 +7,7 @@ import type { TestClient } from '../../test/grid.ts'
 import { extColumns, ownStore } from '../kit/extended.ts'
 import { extFields } from '../kit/extension-field.ts'
 import { ranksOf } from '../kit/history.ts'
+import type { Source } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { SYSTEM } from '../organizations/service.ts'
 import { adapterOf, load } from '../sdis/load-fixture.ts'
@@ -202,14 +203,17 @@ async function written(org_id: number, stated: Row): Promise<string> {
     job_id: 1,
     actor: SYSTEM,
     source_id,
-    sources,
-    rank: sources.get(source_id)?.rank ?? 50,
+    source: sources.get(source_id) as Source,
+    confidence: 1_000,
     stream: 'test',
     resource: store.registry.get('building') as Resource,
     names: new Set(Object.keys(stated)),
     parts: new Map(),
     at: Date.parse('2025-03-01'),
     next: null,
+    all: false,
+    watched: false,
+    unseen: false,
   }
   const prepared = await prepare(one, [{ key: 'B', row: 1, hash: '1', object_id: null, stated }])
   const writes = doorWrites(one, prepared, [])
