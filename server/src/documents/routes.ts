@@ -7,15 +7,8 @@ import { paging } from '../kit/paging.ts'
 import { LIMIT_DEFAULT, LIMIT_MAX } from '../kit/query.ts'
 import type { Query } from '../kit/query.ts'
 import type { Row } from '../kit/resource.ts'
-import {
-  getRoute,
-  ifMatch,
-  JSON_TYPE,
-  listRoute,
-  sendCreated,
-  sendPage,
-  writeRequest,
-} from '../kit/routes.ts'
+import { JSON_TYPE } from '../kit/one-object.ts'
+import { getRoute, ifMatch, listRoute, sendCreated, sendPage, writeRequest } from '../kit/routes.ts'
 import { etagOf } from '../kit/etags.ts'
 import { deleteDocs, patchDocs } from '../kit/schemas.ts'
 import { closest } from '../kit/validate.ts'

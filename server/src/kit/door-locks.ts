@@ -16,3 +16,6 @@ export function holdStatement(table: string, org_id: number, ids: readonly numbe
   const sql = `select from ${table} where org_id = $1::bigint and id = any($2::bigint[]) order by id for no key update`
   return { sql, params: [org_id, `{${ids.join(',')}}`] }
 }
+
+/** Holds while the rules are those by which the rows were weighed; who changes them waits until the rows are written. */
+export const SAME_RULES = ` and coalesce((select h.revision from survivorship_head h where h.org_id = $1::bigint for share), 0) = $19::integer`

@@ -3,6 +3,7 @@
  * idempotency row are written by one statement, for one object of a request or thousands of an import.
  */
 import type { Cells, Statement } from '../db/pipeline.ts'
+import { SAME_RULES } from './door-locks.ts'
 import { indexSql } from './extension-index.ts'
 import {
   extColumn,
@@ -378,8 +379,6 @@ const REMEMBER = `, remembered as (
     select $1::bigint, $13::text, $14::text, $15::text, $16::integer, $17::jsonb, $18::text, $2::timestamptz
     where $13::text is not null and exists (select from written)
   )`
-
-const SAME_RULES = ` and coalesce((select h.revision from survivorship_head h where h.org_id = $1::bigint for share), 0) = $19::integer`
 
 /** Names every parameter once, so that each has a type whichever parts are in; the condition is dropped when planned. */
 const UNUSED = `where true or coalesce($4::text, $6::text, $13::text, $14::text, $15::text, $16::text, $17::text, $18::text, $19::text) is null`

@@ -15,7 +15,8 @@ import type { Parameter } from './parameters.ts'
 import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
 import type { Scope } from './scopes.ts'
-import type { Model, Under } from './routes.ts'
+import type { Model } from './one-object.ts'
+import type { Under } from './routes.ts'
 import { createSchema, patchSchema } from './body-schema.ts'
 
 /** What every route declares; the app refuses to start without it. */

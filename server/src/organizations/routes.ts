@@ -2,14 +2,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../kit/errors.ts'
 import { pathId, publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
-import {
-  getRoute,
-  ifMatch,
-  JSON_TYPE,
-  listRoute,
-  sendCreated,
-  writeRequest,
-} from '../kit/routes.ts'
+import { JSON_TYPE } from '../kit/one-object.ts'
+import { getRoute, ifMatch, listRoute, sendCreated, writeRequest } from '../kit/routes.ts'
 import { etagOf } from '../kit/etags.ts'
 import { createDocs, deleteDocs, patchDocs } from '../kit/schemas.ts'
 import { get } from '../kit/store.ts'

@@ -6,24 +6,18 @@ import { bulkStatement } from '../kit/bulk-door.ts'
 import { headsOf } from '../kit/cluster-queries.ts'
 import type { Change, Reference } from '../kit/door.ts'
 import type { Fields } from '../kit/field.ts'
-import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
+import { assertionsOf, ranksOf } from '../kit/history.ts'
 import type { Source, Sources } from '../kit/history.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import {
-  changedFacts,
-  changedFields,
-  complete,
-  filledFields,
-  previousOf,
-  sameValue,
-} from '../kit/row.ts'
+import { changedFacts, complete, filledFields } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
-import type { Assertion, Claim, Folded, StatedClaim } from '../kit/timeline.ts'
+import type { Assertion, Claim } from '../kit/timeline.ts'
 import { PRESENT } from '../kit/timeline.ts'
 import type { Actor, Tx } from '../kit/types.ts'
-import { difference, externalIds } from '../kit/write.ts'
+import { externalIds } from '../kit/write.ts'
 import { effectOfChange, effectOfNew } from './effects.ts'
 import type { Effect } from './effects.ts'
+import { changeOf, plannedClaims } from './load-change.ts'
 import { planLoad, stateAt } from './plan.ts'
 import type { Blanks, History, NextRun, Plan } from './plan.ts'
 import { blanksOf, presentRows, saveBlanks, saveRecords } from './record-queries.ts'
@@ -271,83 +265,6 @@ function prepareChange(
 function valueBefore(load: Load, history: History): (name: string) => unknown {
   let values: ReadonlyMap<string, unknown> | null = null
   return (name) => (values ??= stateAt(history, load.at).values).get(name) ?? null
-}
-
-/** Claims that are still to be written, as the last that were. */
-function plannedClaims(load: Load, claims: readonly StatedClaim[]): Assertion[] {
-  return claims.map((claim, i) => ({
-    ...claim,
-    source_id: load.source_id,
-    tx_id: Number.MAX_SAFE_INTEGER - claims.length + i,
-    confidence: load.confidence,
-  }))
-}
-
-/** The row that follows when the planned claims join all claims on the object. */
-function changeOf(
-  load: Load,
-  { id, member }: { id: number; member: number },
-  present: Present,
-  before: Row,
-  { known, sources }: Said,
-  plan: Plan,
-  row: number | null,
-): { change: Change; folded: Folded } {
-  const { resource } = load
-  const now = new Date()
-  const own = member === id ? {} : { member }
-  const claims = plan.claims.map((claim) => ({
-    ...claim,
-    ...own,
-    row,
-    confidence: load.confidence,
-  }))
-  const all = [...known, ...plannedClaims(load, claims)]
-  const { row: after, folded } = foldedRow(resource, before, all, sources, now.getTime())
-  after['version'] = present.version + 1
-  after['archived_at'] = folded.present ? null : (before['archived_at'] ?? now.toISOString())
-  noteTransition(load, before, after, plan, now)
-  return { change: updateOf(id, present, before, after, claims), folded }
-}
-
-/** The door's change of an object from one row to another. */
-export function updateOf(
-  id: number,
-  { version }: Pick<Present, 'version'>,
-  before: Row,
-  after: Row,
-  claims: Change['claims'],
-): Change {
-  const changed = changedFields(after, before)
-  return {
-    id,
-    operation: 'updated',
-    expected: version,
-    after,
-    previous: previousOf(before, changed),
-    changed: after['archived_at'] === before['archived_at'] ? changed : [...changed, 'archived_at'],
-    claims,
-    contested: true,
-    external: difference(externalIds(before), externalIds(after)),
-  }
-}
-
-/** A status that a source moved is kept in the history like one that a person moved. */
-function noteTransition(load: Load, before: Row, after: Row, plan: Plan, now: Date): void {
-  const { lifecycle } = load.resource
-  const [claim] = plan.claims
-  if (!lifecycle || !claim || sameValue(before[lifecycle.field], after[lifecycle.field])) return
-  if (!('status_history' in after)) return
-  const by = { type: load.actor.type, id: load.actor.id }
-  const entry = {
-    from: before[lifecycle.field],
-    to: after[lifecycle.field],
-    at: now.toISOString(),
-    by,
-    reason: null,
-  }
-  after['status_history'] = [...((before['status_history'] as Row[] | null) ?? []), entry]
-  claim.attrs['status_history'] = after['status_history']
 }
 
 /** What the source said of one record, among all claims on the object that it became. */

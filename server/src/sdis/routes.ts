@@ -9,9 +9,9 @@ import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
 import { once, rowsIn } from '../kit/once.ts'
 import { paging } from '../kit/paging.ts'
+import { JSON_TYPE } from '../kit/one-object.ts'
 import {
   idempotencyKey,
-  JSON_TYPE,
   sendAnswered,
   sendPage,
   sendReplayed,

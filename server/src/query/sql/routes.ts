@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { JSON_TYPE, sendPage } from '../../kit/routes.ts'
+import { JSON_TYPE } from '../../kit/one-object.ts'
+import { sendPage } from '../../kit/routes.ts'
 import { requestOf } from '../../kit/write.ts'
 import { ROWS_MAX } from '../types.ts'
 import * as docs from './docs.ts'
