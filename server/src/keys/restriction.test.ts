@@ -244,7 +244,11 @@ describe('a key of one property', () => {
       ])
         expect(
           await all.post('/grid/v2/facts', {
-            ...{ object: ids['lease'], op: 'assert', attribute: 'name', value, source },
+            object: ids['lease'],
+            op: 'assert',
+            attribute: 'name',
+            value,
+            source,
             reason: 'Test',
           }),
         ).toMatchObject({ status: 201 })
