@@ -132,5 +132,11 @@ export const DEFINER_FUNCTIONS: Readonly<
   secrets_sealed_otherwise: { owner: 'system', why: 'finds secrets that an old master key sealed' },
   queue_matching: { owner: 'system', why: 'finds the loads of any organization that ended' },
   identity_due: { owner: 'system', why: 'finds the organizations with objects to match' },
+  same_identifier: {
+    owner: 'system',
+    why: 'uses an index that row-level security closes, within the organization of the transaction',
+  },
+  find_identifier: { owner: 'system', why: 'the same' },
+  alike: { owner: 'system', why: 'the same' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }
