@@ -133,6 +133,85 @@ create index property_identifier_idx on property (org_id, app.identifier(code)) 
 create index building_identifier_idx on building (org_id, app.identifier(code)) where code is not null;
 create index lease_identifier_idx on lease (org_id, app.identifier(lease_number)) where lease_number is not null;
 
+-- Indexes on expressions and on trigrams are closed to queries that row-level security guards: their operators are not
+-- leakproof. These functions look into them for the organization of the transaction, and for no other.
+
+-- Whether two objects may be one: no source lists both now in one stream, and nobody said that they are to stay two.
+create function app.may_be_one(org bigint, a bigint, b bigint) returns boolean language sql stable
+  as $$
+    select not exists (
+        select from public.source_record x join public.source_record y on y.org_id = org and y.source_id = x.source_id
+          and y.stream = x.stream and y.object_id = b and y.gone_tx is null
+        where x.org_id = org and x.object_id = a and x.gone_tx is null)
+      and not exists (
+        select from public.do_not_link d where d.org_id = org and d.low_id = least(a, b) and d.high_id = greatest(a, b))
+  $$;
+
+-- Live objects that have the identifier of one of these, a few for each; `within` names a field that both must share.
+create function app.same_identifier(type text, field text, within text, ids bigint[], shortest integer)
+  returns table (id bigint, other bigint, mine text, theirs text)
+  language plpgsql stable security definer set search_path = public, pg_temp
+  as $$
+  begin
+    return query execute format(
+      'select n.id, o.id, n.%2$I, o.value from %1$I n cross join lateral (
+         select o.id, o.%2$I as value from %1$I o
+         where o.org_id = $1 and app.identifier(o.%2$I) = app.identifier(n.%2$I) and o.%2$I is not null and o.id <> n.id
+           and o.deleted_at is null and o.archived_at is null %3$s and app.may_be_one($1, n.id, o.id)
+         order by o.id limit 5
+       ) o
+       where n.org_id = $1 and n.id = any($2) and n.deleted_at is null and length(app.identifier(n.%2$I)) >= $3',
+      type, field, case when within is null then '' else format('and o.%1$I is not distinct from n.%1$I', within) end)
+    using app.org(), ids, shortest;
+  end $$;
+
+-- Live objects by the plain form of a field's value, a few for each value.
+create function app.find_identifier(type text, field text, given text[])
+  returns table (value text, id bigint)
+  language plpgsql stable security definer set search_path = public, pg_temp
+  as $$
+  begin
+    return query execute format(
+      'select v.value, o.id from unnest($2) as v(value) cross join lateral (
+         select t.id from %1$I t where t.org_id = $1 and app.identifier(t.%2$I) = app.identifier(v.value) and t.%2$I is not null
+           and t.deleted_at is null order by t.id limit 10
+       ) o', type, field)
+    using app.org(), given;
+  end $$;
+
+-- For each text the live objects whose names or address are most like it.
+create function app.alike(type text, ids bigint[], texts text[], most integer)
+  returns table (sought bigint, id bigint, body text)
+  language plpgsql stable security definer set search_path = public, pg_temp
+  as $$
+  begin
+    return query execute format(
+      'select n.id, o.id, o.body from unnest($2, $3) as n(id, text) cross join lateral (
+         select o.id, o.body from %1$I o
+         where o.org_id = $1 and n.text <%% o.search and o.id <> n.id and o.deleted_at is null and o.archived_at is null
+           and app.may_be_one($1, n.id, o.id)
+         order by word_similarity(n.text, o.search) desc, o.id limit $4
+       ) o', type)
+    using app.org(), ids, texts, most;
+  end $$;
+
+do $$
+declare name text;
+begin
+  foreach name in array array['party', 'property', 'building', 'floor', 'space', 'lease', 'source_record', 'do_not_link'] loop
+    execute format('create policy %I on %I for select to grid_system using (true)', name || '_matched', name);
+    execute format('grant select on %I to grid_system', name);
+  end loop;
+end $$;
+alter function app.same_identifier(text, text, text, bigint[], integer) owner to grid_system;
+alter function app.find_identifier(text, text, text[]) owner to grid_system;
+alter function app.alike(text, bigint[], text[], integer) owner to grid_system;
+revoke execute on function app.may_be_one(bigint, bigint, bigint), app.same_identifier(text, text, text, bigint[], integer),
+  app.find_identifier(text, text, text[]), app.alike(text, bigint[], text[], integer) from public;
+grant execute on function app.may_be_one(bigint, bigint, bigint) to grid_app, grid_system;
+grant execute on function app.same_identifier(text, text, text, bigint[], integer),
+  app.find_identifier(text, text, text[]), app.alike(text, bigint[], text[], integer) to grid_app;
+
 -- Matching follows every load that came to an end. What was loaded before this migration is matched on request only.
 alter table job add column matched_at timestamptz;
 update job set matched_at = now() where state in ('completed', 'completed_with_errors', 'failed', 'cancelled');

@@ -1,4 +1,5 @@
 /** The product's database: pipelined connections for requests, a pool for everything that takes several steps. */
+import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { Pool } from 'pg'
 import type { ClientConfig, PoolClient, QueryResult } from 'pg'
@@ -226,8 +227,9 @@ function asTx(client: PoolClient): Tx {
       return result.rows as T[]
     },
     async cells({ sql, params }: Statement): Promise<Cells[]> {
-      const raw = { text: sql, values: [...params], rowMode: 'array' as const, types: AS_TEXT }
-      const { rows } = await client.query<(string | null)[]>(raw)
+      const name = createHash('sha1').update(sql).digest('base64')
+      const raw = { name, text: sql, values: [...params], rowMode: 'array' as const }
+      const { rows } = await client.query<(string | null)[]>({ ...raw, types: AS_TEXT })
       return rows.map((row) => row.map((cell) => (cell === null ? null : Buffer.from(cell))))
     },
   }

@@ -185,5 +185,11 @@ export const DEFINER_FUNCTIONS: Readonly<
     why: 'finds files of any organization that are past their time',
   },
   empty_sandbox: { owner: 'system', why: 'deletes what the app role may not, in a sandbox alone' },
+  same_identifier: {
+    owner: 'system',
+    why: 'uses an index that row-level security closes, within the organization of the transaction',
+  },
+  find_identifier: { owner: 'system', why: 'the same' },
+  alike: { owner: 'system', why: 'the same' },
   ensure_partitions: { owner: 'owner', why: 'creates tables, which only their owner may' },
 }

@@ -44,14 +44,6 @@ function standing({ id, body }: { id: string; body: string }): Standing {
   return { id: Number(id), row: JSON.parse(body) as Row }
 }
 
-/** SQL: `n.id` and `o.id` are not records of one stream of one source, and nobody said that they are to stay two. */
-const MAY_BE_ONE = `not exists (
-        select from source_record x join source_record y on y.org_id = $1 and y.source_id = x.source_id and y.stream = x.stream
-          and y.object_id = o.id and y.gone_tx is null
-        where x.org_id = $1 and x.object_id = n.id and x.gone_tx is null)
-      and not exists (
-        select from do_not_link d where d.org_id = $1 and d.low_id = least(n.id, o.id) and d.high_id = greatest(n.id, o.id))`
-
 export interface Hit {
   id: number
   other: number
@@ -64,24 +56,21 @@ export async function sameIdentifier(
   db: OrgDb,
   org_id: number,
   type: string,
-  { field, within, decides }: Identifier,
+  { field, within }: Identifier,
   ids: readonly number[],
   shortest: number,
 ): Promise<Hit[]> {
-  const same = decides ? 'is not distinct from' : '='
-  const scope = within === null ? '' : `and o.${within} ${same} n.${within}`
-  const rows = await db.query<{ id: string; other: string; left: string; right: string }>(
+  const rows = await db.query<{ id: string; other: string; mine: string; theirs: string }>(
     org_id,
-    `select n.id, o.id as other, n.${field} as left, o.${field} as right from ${type} n cross join lateral (
-       select o.id, o.${field} from ${type} o
-       where o.org_id = $1 and app.identifier(o.${field}) = app.identifier(n.${field}) and o.${field} is not null and o.id <> n.id
-         and o.deleted_at is null and o.archived_at is null ${scope} and ${MAY_BE_ONE}
-       order by o.id limit 5
-     ) o
-     where n.org_id = $1 and n.id = any($2::bigint[]) and n.deleted_at is null and length(app.identifier(n.${field})) >= $3`,
-    [org_id, ids, shortest],
+    'select id, other, mine, theirs from app.same_identifier($1, $2, $3, $4, $5)',
+    [type, field, within, ids, shortest],
   )
-  return rows.map((row) => ({ ...row, id: Number(row.id), other: Number(row.other) }))
+  return rows.map(({ id, other, mine, theirs }) => ({
+    id: Number(id),
+    other: Number(other),
+    left: mine,
+    right: theirs,
+  }))
 }
 
 export interface Near extends Standing {
@@ -99,12 +88,8 @@ export async function alike(
   if (sought.length === 0) return []
   const rows = await db.query<{ of: string; id: string; body: string }>(
     org_id,
-    `select n.id as of, o.id, o.body from unnest($2::bigint[], $3::text[]) as n(id, text) cross join lateral (
-       select o.id, o.body from ${type} o
-       where o.org_id = $1 and n.text <% o.search and o.id <> n.id and o.deleted_at is null and o.archived_at is null and ${MAY_BE_ONE}
-       order by word_similarity(n.text, o.search) desc, o.id limit $4
-     ) o`,
-    [org_id, sought.map(({ id }) => id), sought.map(({ text }) => text), most],
+    'select sought as of, id, body from app.alike($1, $2, $3, $4)',
+    [type, sought.map(({ id }) => id), sought.map(({ text }) => text), most],
   )
   return rows.map((row) => ({ ...standing(row), of: Number(row.of) }))
 }
@@ -122,7 +107,7 @@ export async function leasesAlike(
        select o.id, o.body from lease o
        where o.org_id = $1 and o.property_id = n.property_id and o.id <> n.id and o.deleted_at is null and o.archived_at is null
          and (abs(o.commencement_date - n.commencement_date) <= 31 or abs(o.expiration_date - n.expiration_date) <= 31)
-         and ${MAY_BE_ONE}
+         and app.may_be_one($1, n.id, o.id)
        order by o.id limit $3
      ) o
      where n.org_id = $1 and n.id = any($2::bigint[])`,
@@ -146,17 +131,19 @@ export async function findByIdentifier(
   const { name } = resource
   const known = columns(resource).some((column) => column.name === field && column.type === 'text')
   if (!known && field !== 'external_ids') throw new Error(`${name} has no text field ${field}`)
-  const found =
-    field === 'external_ids'
-      ? `select k.object_id as id from external_key k where k.org_id = $1::bigint and k.object_type = '${name}'
-           and k.system = split_part(v.value, ':', 1) and k.external_id = substr(v.value, strpos(v.value, ':') + 1)`
-      : `select t.id from ${name} t where t.org_id = $1::bigint and app.identifier(t.${field}) = app.identifier(v.value)
-           and t.${field} is not null and t.deleted_at is null order by t.id limit 10`
+  const given = arrayLiteral([...new Set(values)])
   const [rows] = await db.fly(org_id, [
-    {
-      sql: `select v.value, o.id from unnest($2::text[]) as v(value) cross join lateral (${found}) o`,
-      params: [org_id, arrayLiteral([...new Set(values)])],
-    },
+    field === 'external_ids'
+      ? {
+          sql: `select v.value, k.object_id from unnest($3::text[]) as v(value) join external_key k on k.org_id = $1::bigint
+              and k.object_type = $2::text and k.system = split_part(v.value, ':', 1)
+              and k.external_id = substr(v.value, strpos(v.value, ':') + 1)`,
+          params: [org_id, name, given],
+        }
+      : {
+          sql: 'select value, id from app.find_identifier($1::text, $2::text, $3::text[])',
+          params: [name, field, given],
+        },
   ])
   const result = new Map<string, number[]>()
   for (const [value, id] of rows ?? []) {

@@ -3,7 +3,7 @@
  * both rows are made anew from the claims that are theirs.
  */
 import { flightsIn, inOrder } from '../db/db.ts'
-import { writeStatement } from '../kit/door.ts'
+import { readWritten, writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
@@ -51,7 +51,7 @@ export interface MergeRequest {
 
 /**
  * Merges the loser into the winner or, if that was merged itself, into the object it stands at. References to the loser
- * are still to follow: call `followReferences` once the transaction has ended.
+ * are still to follow: call `followAtOnce` once the transaction has ended.
  * @throws 409 `do_not_link`, `same_source` unless forced, `conflict` when the loser is merged already; 422 for objects that do
  *   not exist.
  */
@@ -81,10 +81,7 @@ export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<
   const at = timeAfter(winner, loser)
   const claims = [...(known.get(winner_id) ?? []), ...joined]
   const change = standingChange(resource, winner, claims, ranks, at)
-  const [, tx_id] = await inOrder([
-    pass(tx, doer, resource, leavingChange(loser, at), at),
-    pass(tx, doer, resource, change, at),
-  ])
+  const tx_id = await pass(tx, doer, resource, [leavingChange(loser, at), change], at)
   const done: Merge = {
     id,
     object_type: resource.name,
@@ -127,35 +124,33 @@ export async function unmerge(
   const { loser_id } = found
   const resource = store.registry.get(found.object_type) as Resource
   const head = (await standingOf(tx, org_id, [loser_id])).get(loser_id) as number
-  const parts = await partsOf(tx, org_id, loser_id)
   const rows = await lockObjects(tx, org_id, resource.name, [head, loser_id])
   const [winner, loser] = [rows.get(head), rows.get(loser_id)] as [Present, Present]
   const db = flightsIn(tx)
-  const [known, ranks] = await inOrder([assertionsOf(db, org_id, [head]), ranksOf(db, org_id)])
+  const [standing, parts, known, ranks] = await inOrder([
+    standingOf(tx, org_id, [loser_id]),
+    partsOf(tx, org_id, loser_id),
+    assertionsOf(db, org_id, [head]),
+    ranksOf(db, org_id),
+  ])
+  if (standing.get(loser_id) !== head)
+    throw new ApiError('conflict', 'Another merge came first; try again.')
   const claims = known.get(head) ?? []
   const leaving = new Set([loser_id, ...parts])
   const goes = ({ member = head }: Known): boolean => leaving.has(member)
   const at = timeAfter(winner, loser)
   const staying = claims.filter((claim) => !goes(claim))
-  let tx_id: number | null = null
-  if (!winner.deleted) {
-    const change = standingChange(resource, winner, staying, ranks, at)
-    tx_id = await pass(tx, doer, resource, change, at)
-  }
   const own = claims.filter(goes).map((claim) => (claim.member === loser_id ? alone(claim) : claim))
-  const back = await pass(
-    tx,
-    doer,
-    resource,
+  const changes = [
+    ...(winner.deleted ? [] : [standingChange(resource, winner, staying, ranks, at)]),
     returningChange(resource, loser, own, ranks, at),
-    at,
-    true,
-  )
+  ]
+  const tx_id = await pass(tx, doer, resource, changes, at)
   const ended = { ...found, unmerged_at: at }
   const pair = { id: pair_id, a: found.winner_id, b: loser_id, reason: 'unmerged' }
   await inOrder([
     tell(tx, doer, 'object.unmerged', ended),
-    endMerge(tx, org_id, found, parts, { tx_id: tx_id ?? back, at }),
+    endMerge(tx, org_id, found, parts, { tx_id, at }),
     askToFollow(tx, org_id, { type: resource.name, id: head }, true),
   ])
   await keepApart(tx, doer, resource.name, pair)
@@ -292,21 +287,28 @@ function endedAt(claims: readonly Known[], before: Row): unknown {
   return ends.length > 0 ? new Date(Math.max(...ends)).toISOString() : before['archived_at']
 }
 
-/** @returns the transaction it stands in. */
+/**
+ * Passes the write door with both: at once, unless external ids go from one to the other, which must be given up first.
+ * @returns the transaction that the last stands in.
+ */
 async function pass(
   tx: Tx,
   { org_id, actor }: Doer,
   resource: Resource,
-  change: Change,
+  changes: readonly Change[],
   at: Date,
-  restore = false,
 ): Promise<number> {
-  const context = { org_id, actor, source_id: API_SOURCE, at, restore }
-  const { sql, params } = writeStatement(resource, [change], context)
-  const [written] = await tx.query<{ count: string; tx_id: string }>(sql, params)
-  if (Number(written?.count) !== 1)
-    throw new ApiError('conflict', 'Another write came first; try again.')
-  return Number(written?.tx_id)
+  // Versions are locked, so an object that had left its lists is brought back by no one else.
+  const context = { org_id, actor, source_id: API_SOURCE, at, restore: true }
+  const given = changes.some(({ external }) => external.remove.length > 0)
+  let tx_id = 0
+  for (const part of given ? changes.map((change) => [change]) : [changes]) {
+    const written = readWritten(await tx.cells(writeStatement(resource, part, context)))
+    if (written.count !== part.length)
+      throw new ApiError('conflict', 'Another write came first; try again.')
+    tx_id = written.tx_id ?? 0
+  }
+  return tx_id
 }
 
 async function tell(tx: Tx, doer: Doer, type: string, done: Merge): Promise<void> {

@@ -1,4 +1,5 @@
 /** SQL of pairs that are to stay two. */
+import { inOrder } from '../db/db.ts'
 import { ApiError } from '../kit/errors.ts'
 import { record } from '../kit/record.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
@@ -56,13 +57,17 @@ export async function keepApart(
      select ${COLUMNS} from do_not_link where org_id = $1 and low_id = $4 and high_id = $5 limit 1`,
     [org_id, id, object_type, low, high, reason, actor.type, actor.id, actor.name, now],
   )
-  await tx.query(
-    `update match_candidate set state = 'rejected', decided_at = $4, actor_type = $5, actor_id = $6, actor_name = $7
-     where org_id = $1 and low_id = $2 and high_id = $3 and state = 'open'`,
-    [org_id, low, high, now, actor.type, actor.id, actor.name],
-  )
   const pair = pairOf(row as PairRow)
-  if (pair.id === id) await tellPair(tx, { org_id, actor, store }, 'do_not_link.created', pair)
+  await inOrder([
+    tx.query(
+      `update match_candidate set state = 'rejected', decided_at = $4, actor_type = $5, actor_id = $6, actor_name = $7
+       where org_id = $1 and low_id = $2 and high_id = $3 and state = 'open'`,
+      [org_id, low, high, now, actor.type, actor.id, actor.name],
+    ),
+    ...(pair.id === id
+      ? [tellPair(tx, { org_id, actor, store }, 'do_not_link.created', pair)]
+      : []),
+  ])
   return pair
 }
 

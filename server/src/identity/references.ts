@@ -2,7 +2,7 @@
  * What refers to an object follows it: rows that name a merged object name the one it stands at, and theirs again after an
  * unmerge. Facts keep what was claimed.
  */
-import { writeStatement } from '../kit/door.ts'
+import { readWritten, writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
@@ -117,9 +117,8 @@ async function follow(
         if (reread) await readAgain(tx, org_id, ids)
         if (changes.length === 0) return
         const context = { org_id, actor, source_id: API_SOURCE, at }
-        const { sql, params } = writeStatement(resource, changes, context)
-        const [result] = await tx.query<{ count: string }>(sql, params)
-        if (Number(result?.count) !== changes.length) throw new Overtaken()
+        const written = readWritten(await tx.cells(writeStatement(resource, changes, context)))
+        if (written.count !== changes.length) throw new Overtaken()
       })
       return true
     } catch (error) {
