@@ -96,9 +96,10 @@ end $$;
 
 -- Keys of some properties read the schema, and index what they write.
 create policy schema_field_seen on schema_field for select to grid_restricted using (org_id = app.org());
+create policy schema_plan_seen on schema_plan for select to grid_restricted using (org_id = app.org());
 create policy schema_version_seen on schema_version for select to grid_restricted using (org_id = app.org());
 create policy ext_index_restricted on ext_index to grid_restricted using (org_id = app.org());
-grant select on schema_field, schema_version to grid_restricted;
+grant select on schema_field, schema_plan, schema_version to grid_restricted;
 grant select, insert, update, delete on ext_index to grid_restricted;
 
 -- What deploys left to do in any organization: fields that became filterable while they had values, and fields that take

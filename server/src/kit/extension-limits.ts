@@ -14,7 +14,7 @@ export const LIMITS = {
   filterable_per_type: 20,
   formulas_per_type: 50,
   operations_per_plan: 50,
-  open_plans: 100,
+  drafts: 100,
   /** Objects of a type up to which every field can be filtered and sorted by; above, filterable ones only. */
   unindexed_objects: 20_000,
   /** Characters of a text that can be filterable. */

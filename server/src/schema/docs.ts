@@ -31,7 +31,7 @@ export const LIMIT_TEXTS: Record<keyof typeof LIMITS, string> = {
   filterable_per_type: 'Filterable fields of a type.',
   formulas_per_type: 'Formulas of a type.',
   operations_per_plan: 'Operations of a plan.',
-  open_plans: 'Plans that are not deployed yet.',
+  drafts: 'Plans that were not approved yet; older ones are dropped.',
   unindexed_objects:
     'Objects of a type up to which every field can be filtered and sorted by; above, filterable ones only.',
   indexed_text: 'Characters of a text that can be filterable.',

@@ -1,6 +1,6 @@
 /** Plans and fields: every status each endpoint promises, and what a deploy and a rollback leave behind. */
 import { describe, expect, it } from 'vitest'
-import { newClient, newOrganization } from '../../test/grid.ts'
+import { clientWith, newClient, newOrganization } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { deployed, deployOperations, newLease } from './schema-fixture.ts'
@@ -298,4 +298,19 @@ describe('a field', () => {
     ).toBe(403)
     expect((await (await without('deploy:schema')).post(`${path}/approve`, {})).status).toBe(403)
   })
+})
+
+it('keys of some properties see fields and plans, and change none', async () => {
+  const own = await newOrganization()
+  const { body: plan } = await deployed(own, 'add a percent field green share to leases')
+  const { body: lease } = await newLease(own)
+  const key = await own.post('/api-keys', {
+    name: 'One property',
+    scopes: ['read:facts', 'read:leases'],
+    property_ids: [lease.property_id],
+  })
+  const restricted = clientWith(key.body.key, own.org_id)
+  for (const path of ['/schema-fields', '/schema-extensions', '/grid/v2/schema/changes'])
+    expect((await restricted.get(path)).body.data).toHaveLength(1)
+  expect((await restricted.post(`/schema-extensions/${plan.id}/rollback`, {})).status).toBe(403)
 })

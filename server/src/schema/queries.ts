@@ -206,13 +206,13 @@ export async function listPlans(
   )
 }
 
-/** How many plans wait to be deployed. */
-export async function countOpenPlans(tx: Tx, org_id: number): Promise<number> {
-  const [row] = await tx.query<{ count: number }>(
-    `select count(*)::int as count from schema_plan where org_id = $1 and state in ('draft', 'validating')`,
-    [org_id],
+/** Drops the oldest drafts, so that `most` are left: what was proposed and never approved is no history. */
+export async function trimDrafts(tx: Tx, org_id: number, most: number): Promise<void> {
+  await tx.query(
+    `delete from schema_plan where org_id = $1 and id in (
+       select id from schema_plan where org_id = $1 and state = 'draft' order by id desc offset $2)`,
+    [org_id, most],
   )
-  return row?.count ?? 0
 }
 
 /** What a deploy did to one field. */

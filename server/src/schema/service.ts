@@ -15,11 +15,11 @@ import { readSentence } from './grammar/sentence.ts'
 import type { Operation, Planned } from './operations.ts'
 import {
   allFields,
-  countOpenPlans,
   findPlan,
   insertPlan,
   lockSchema,
   savePlan,
+  trimDrafts,
   whoOf,
 } from './queries.ts'
 import type { Plan, Question } from './queries.ts'
@@ -109,13 +109,9 @@ async function write(
   const { org_id, actor } = request
   const [id] = (await store.db.ids(1)) as [number]
   return await once(store, request, async (tx) => {
-    if ((await countOpenPlans(tx, org_id)) >= LIMITS.open_plans)
-      throw new ApiError(
-        'conflict',
-        `There are ${LIMITS.open_plans} plans that wait; deploy or leave some.`,
-      )
     const plan = newPlan(org_id, id, actor, await draft(tx))
     await insertPlan(tx, plan)
+    await trimDrafts(tx, org_id, LIMITS.drafts)
     await tell(tx, actor, 'schema_plan.proposed', plan)
     return answer(plan, 201)
   })

@@ -123,7 +123,7 @@ const SQL_FILES = [
   /^db\//, // the database itself
   /^queue\//, // claiming and sequencing
   /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency|needs|record)\.ts$/, // reads, facts and the one write door
-  /^kit\/(extended|extension-(column|index|limits))\.ts$/, // fields of organizations' own, read and indexed beside the rows
+  /^kit\/(extended|extension-(column|index|limits|sort))\.ts$/, // fields of organizations' own, read and indexed beside the rows
   /^http\/(auth|ledger|request-log)\.ts$/, // one statement each, before an organization is known
   /\/(queries|rollups)\.ts$/, // what the generic store cannot express
   /\/[a-z-]+-(queries|rollups)\.ts$/,
