@@ -62,10 +62,10 @@ const QUESTIONS: [string, Question][] = [
     }),
   ],
   [
-    'leases that end within a month, by status',
+    'leases that end within a week, by status',
     () => {
       const from = day()
-      const to = new Date(Date.parse(from) + 30 * 86_400_000).toISOString().slice(0, 10)
+      const to = new Date(Date.parse(from) + 7 * 86_400_000).toISOString().slice(0, 10)
       return {
         from: 'lease',
         select: ['status', { count: '*' }, { sum: 'rentable_area', as: 'area' }],

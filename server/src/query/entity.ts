@@ -65,7 +65,8 @@ function fieldsOf(resource: Resource): EntityField[] {
       const prefix = name === 'id' ? resource.prefix : referencePrefix(column)
       return [{ name, type: column.type, field, prefix, sql: (alias) => `${alias}.${name}` }]
     }
-    if (name === 'object') return [inBody(name, field, 'text')]
+    if (name === 'object')
+      return [{ name, type: 'text', field, prefix: '', sql: () => `'${resource.name}'::text` }]
     if (name === 'organization_id') return [organization(field)]
     return [inBody(name, field, field.kind === 'text' ? 'text' : null), ...partsOf(name, field)]
   })

@@ -3,7 +3,7 @@ import type { Issue } from '../kit/errors.ts'
 import type { FieldKind } from '../kit/field.ts'
 import { integer, number } from '../kit/field.ts'
 import { closest } from '../kit/validate.ts'
-import { shown } from './entity.ts'
+import { readsBody, shown } from './entity.ts'
 import type { EntityField } from './entity.ts'
 import type { Operand, Sources } from './sources.ts'
 import { AGGREGATES, SELECT_MAX } from './types.ts'
@@ -54,12 +54,10 @@ export function outputs(
   return list
 }
 
+/** Values that lie in columns of their own: others are read out of the rendered row, which takes time for each. */
 function columnsOf({ base }: Sources): string[] {
-  const all = [...base.fields.values()]
-  const names = base.resource
-    ? all.filter(({ type, name }) => type !== 'json' && !name.includes('.'))
-    : all
-  return names.map(({ name }) => name).slice(0, SELECT_MAX)
+  const own = [...base.fields.values()].filter((field) => !base.resource || !readsBody(field))
+  return own.map(({ name }) => name).slice(0, SELECT_MAX)
 }
 
 function plain(path: string, as: string | null, at: string, sources: Sources): Output | null {
