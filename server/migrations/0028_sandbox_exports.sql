@@ -97,7 +97,7 @@ create function app.claim_sandbox_task(lease bigint, worker_pid integer)
     returning t.org_id, t.id
   $$;
 
--- The same for exports. An organization has as many under way as it has workers, oldest first.
+-- The same for exports.
 create function app.claim_export(lease bigint, worker_pid integer)
   returns table (org_id bigint, id bigint) language sql security definer set search_path = public, pg_temp
   as $$
@@ -120,12 +120,12 @@ create function app.exports_past(most integer)
     select e.org_id, e.id from export e where e.state = 'completed' and e.expires_at <= now() order by e.expires_at limit most
   $$;
 
--- What a sandbox holds: objects, claims, sources, jobs, and what stands in its feed. Its keys, webhooks, adapters, fields
--- and rules are settings; its logs are what they are.
+-- What a sandbox holds: objects, claims, jobs, and what stands in its feed. Its keys, webhooks, sources, adapters, fields and
+-- rules are settings; its logs are what they are. Tables that a later release adds are named before they are there.
 create function app.sandbox_tables() returns text[] language sql immutable
   as $$ select array[
     'work_order', 'document', 'lease', 'space', 'floor', 'building', 'property', 'contact', 'party',
-    'assertion', 'source_record', 'source_blank', 'stream_run', 'source', 'external_key',
+    'assertion', 'source_record', 'source_blank', 'stream_run', 'external_key', 'pending_reference',
     'agenda', 'agenda_scan', 'job_chunk', 'job_error', 'job', 'delivery', 'event', 'export', 'idempotency',
     'job_diff_row', 'job_blank', 'job_run_event',
     'cluster_member', 'object_merge', 'reference_move', 'match_candidate', 'match_run', 'do_not_link',

@@ -7,8 +7,8 @@ import type { Row } from '../kit/resource.ts'
 import { cellText, columnsOf, valueAt } from '../kit/tables/columns.ts'
 import type { TableColumn } from '../kit/tables/columns.ts'
 
-/** Rows per group: some tens of megabytes of the widest objects. */
-const GROUP_ROWS = 5_000
+/** Rows per group: about ten megabytes of the widest objects, several times that while they are encoded. */
+const GROUP_ROWS = 2_000
 
 /** Money has up to 15 digits before the point and 4 behind it; 16 bytes are the usual decimal of readers. */
 const DECIMAL = { type_length: 16, precision: 38 } as const

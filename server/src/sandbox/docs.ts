@@ -49,7 +49,7 @@ function task(
 export const reset = task(
   'resetSandbox',
   'Empty the sandbox',
-  'Deletes every object, claim, source, job, export and earlier event, in one transaction, and sets the clock back. Keys, webhooks, adapters, fields and rules stay, and so do the audit log and the request log.',
+  'Deletes every object, claim, job, export and earlier event, in one transaction, and sets the clock back. Keys, webhooks, sources, adapters, fields and rules stay, and so do the audit log and the request log.',
 )
 
 export const seed = task(

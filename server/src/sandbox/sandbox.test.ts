@@ -5,6 +5,7 @@ import { eventsOf } from '../../test/feed.ts'
 import { grid, newOrganization, owner, ownDatabase } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { leaseParents, portfolio, samples } from '../../test/samples.ts'
+import { ORG_TABLES } from '../db/tables.ts'
 import { form } from '../documents/upload-fixture.ts'
 import { storageOf } from '../documents/storage.ts'
 import type { Row } from '../kit/resource.ts'
@@ -104,7 +105,27 @@ describe('what a sandbox refuses', () => {
   })
 })
 
+/** Tables that a reset leaves as they are: settings, logs, and what others of the organization are told by. */
+const KEPT =
+  `organization tx source sandbox_clock sandbox_task app_installation audit_entry audit_seal
+  audit_checkpoint audit_head audit_due request_log usage_request usage_meter webhook
+  webhook_health delivery_log delivery_body replay inbox inbox_request adapter
+  adapter_version connection schedule saved_query schema_field schema_plan schema_version
+  survivorship_rule survivorship_head`.split(/\s+/)
+
 describe('emptying', () => {
+  it('has been decided on for every table', async () => {
+    const client = await owner()
+    const { rows } = await client.query<{ emptied: string[] }>(
+      'select app.sandbox_tables() as emptied',
+    )
+    await client.end()
+    const emptied = rows[0]?.emptied ?? []
+    expect(emptied.filter((name) => KEPT.includes(name))).toEqual([])
+    const open = ORG_TABLES.filter((name) => !KEPT.includes(name) && !emptied.includes(name))
+    expect(open).toEqual([])
+  })
+
   it('removes data and feed; keys, webhooks and the audit chain stay, and a neighbour is not touched', async () => {
     const [client, other] = await Promise.all([newSandbox(), newSandbox()])
     await Promise.all([portfolio(client), portfolio(other)])
