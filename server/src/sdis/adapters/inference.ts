@@ -6,10 +6,12 @@ import { readAdapter } from '../adapter.ts'
 import type { Adapter } from '../adapter.ts'
 import { FileError } from '../readers/types.ts'
 import { columnsOf, sample } from '../sample.ts'
-import type { Columns } from '../sample.ts'
+import { expressionOf } from './infer/document.ts'
 import { propose } from './infer/proposal.ts'
 import type { Wanted } from './infer/proposal.ts'
 import { TYPES } from './infer/targets.ts'
+import { tidied } from './infer/tidy.ts'
+import type { TidyColumns } from './infer/tidy.ts'
 import { reading } from './samples.ts'
 import type { SampleFile } from './samples.ts'
 
@@ -53,9 +55,9 @@ function requireType(type: string | undefined): void {
 }
 
 /** Text that is not UTF-8 is taken for that of an older Windows program. */
-async function readColumns(path: string): Promise<Columns> {
+async function readColumns(path: string): Promise<TidyColumns> {
   try {
-    return await columnsOf(path, null, LOOKED_AT, BUDGET_MS)
+    return tidied(await sample(path, null, LOOKED_AT, BUDGET_MS), expressionOf)
   } catch (error) {
     const old = error instanceof FileError && error.code === 'unsupported_encoding'
     if (!old || error.details['looks_like'] === 'UTF-16') throw error

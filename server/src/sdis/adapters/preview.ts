@@ -3,10 +3,10 @@ import type { Registry } from '../../kit/query.ts'
 import { publicId } from '../../kit/ids.ts'
 import type { Row } from '../../kit/resource.ts'
 import type { Adapter } from '../adapter.ts'
-import type { Cell } from '../readers/types.ts'
 import { sample } from '../sample.ts'
-import type { Columns, Sample } from '../sample.ts'
+import type { Sample } from '../sample.ts'
 import { suggestFor } from './infer/proposal.ts'
+import { columnsOf } from './infer/tidy.ts'
 import { reading } from './samples.ts'
 import type { SampleFile } from './samples.ts'
 import type { KeptVersion, PreviewNote } from './types.ts'
@@ -95,7 +95,7 @@ function columnsIn(registry: Registry, adapter: Adapter, found: Sample): Row[] {
     ...Object.keys(stream.resolve).map((path) => path.split('.')[0] as string),
   ])
   const taken = { columns, fields }
-  const looked = suggestFor(sampledColumns(found), registry, stream.type, taken)
+  const looked = suggestFor(columnsOf(found, found.rows), registry, stream.type, taken)
   return looked.columns.map((column) => {
     const name = String(column['name'])
     return {
@@ -111,18 +111,4 @@ function columnsRead({ streams, source }: Adapter): string[] {
   const text = JSON.stringify([streams, source]).replaceAll('\\"', '"')
   const named = text.matchAll(/\brow(?:\.([A-Za-z_]\w*)|\["([^"]+)"\]|\['([^']+)'\])/g)
   return [...named].map(([, a, b, c]) => (a ?? b ?? c ?? '').toLowerCase())
-}
-
-function sampledColumns({ source, header_row, columns, rows, complete }: Sample): Columns {
-  return {
-    source,
-    header_row,
-    complete,
-    rows: rows.length,
-    columns: columns.map((name) => {
-      const cells = rows.map(({ raw }) => (raw[name] ?? null) as Cell)
-      const values = cells.filter((cell) => cell !== null && String(cell).trim() !== '')
-      return { name, values, blank: cells.length - values.length }
-    }),
-  }
 }

@@ -1,9 +1,9 @@
 /** The adapter document of a proposal, in the order in which a person writes one. */
 import type { Row } from '../../../kit/resource.ts'
-import type { TableSource } from '../../readers/types.ts'
 import type { Key } from './key.ts'
 import type { Match } from './matches.ts'
 import type { Profile, Shape } from './shapes.ts'
+import type { TidySource } from './tidy.ts'
 
 /** A value that no column gives, and why it is proposed. */
 export interface Constant {
@@ -17,7 +17,7 @@ export interface Parts {
   name: string
   description: string
   source_name: string
-  source: TableSource
+  source: TidySource
   profile: Profile
   type: string
   stream: string

@@ -171,6 +171,18 @@ const HABITS: [string, string, Record<string, unknown>][] = [
     },
   ],
   [
+    'a report with totals, each property once above its units',
+    'Property,Unit,Lessee,Sq Ft,Lease From,Lease To,Monthly Rent\nHarbor,101,Acme,1200,01/15/2024,01/14/2029,3600\n,102,Bolt,900,03/01/2023,02/28/2026,2250\nTotal Harbor,,,2100,,,5850\nPier,101,Core,2400,12/31/2022,12/30/2027,6000\n,102,Dent,800,12/31/2022,12/30/2027,1800\nGrand Total,,,5300,,,13650\n',
+    {
+      source: {
+        fill_down: ['Property'],
+        skip_rows_where:
+          "lower(row.Property).startsWith('total') || lower(row.Property).startsWith('grand total')",
+      },
+      streams: [{ type: 'lease', key: "row.Property + '|' + row.Unit" }],
+    },
+  ],
+  [
     'a list of vendors',
     'Vendor No\tVendor Name\tEmail Address\tPhone\n1\tHill Electric\ta@hill.example\t555-0101\n2\tMoss Roofing\tb@moss.example\t555-0102\n',
     {

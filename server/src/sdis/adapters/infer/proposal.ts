@@ -11,6 +11,7 @@ import type { Match } from './matches.ts'
 import { profileOf } from './shapes.ts'
 import type { Profile, Shape } from './shapes.ts'
 import { targetsOf, TYPES } from './targets.ts'
+import type { TidyColumns } from './tidy.ts'
 import { wordsOf } from './words.ts'
 
 /** What the caller knows already; the rest is guessed. */
@@ -32,7 +33,7 @@ export interface Suggestion {
 
 /** Proposes an adapter for a file. Null when no column fills a field. */
 export async function propose(
-  columns: Columns,
+  columns: TidyColumns,
   registry: Registry,
   wanted: Wanted,
 ): Promise<Row | null> {

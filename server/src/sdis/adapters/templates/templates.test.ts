@@ -4,7 +4,9 @@ import { newOrganization } from '../../../../test/grid.ts'
 import type { TestClient } from '../../../../test/grid.ts'
 import { runJob } from '../../../../test/jobs.ts'
 import { samples } from '../../../../test/samples.ts'
+import type { Field } from '../../../kit/field.ts'
 import { readAdapter } from '../../adapter.ts'
+import type { ExtFields } from '../../adapter.ts'
 import { registry } from '../../../resources.ts'
 import { AGINGS, CHARGES, report, ROLLS } from './report-fixture.ts'
 import type { Cells } from './report-fixture.ts'
@@ -97,9 +99,9 @@ describe('what templates say of fields of your own', () => {
       const entries = own_fields.map(({ name, entry }) => [`ext.${name}`, entry])
       const map = { ...stream.map, ...Object.fromEntries(entries) }
       const full = { ...document, streams: [{ ...stream, map }] }
-      const money = registry.get('lease')?.fields['ti_allowance']
-      const added = Object.fromEntries(own_fields.map(({ name }) => [name, money]))
-      const ext = new Map([['lease', added]]) as never
+      const field = registry.get('lease')?.fields['ti_allowance'] as Field
+      const added = Object.fromEntries(own_fields.map(({ name }) => [name, { key: name, field }]))
+      const ext: ExtFields = new Map([['lease', added]])
       expect(readAdapter(JSON.stringify(full), registry, ext).streams[0]?.map).toEqual(map)
     }
   })
