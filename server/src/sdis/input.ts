@@ -1,10 +1,12 @@
 /** Where the data of a job comes from when it is no file in a form. */
 import { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
 import { documentFile } from '../documents/index.ts'
+import type { Storage } from '../documents/index.ts'
 import { ApiError, invalid } from '../kit/errors.ts'
 import { pathId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
+import type { Store } from '../kit/store.ts'
 import type { Caller } from '../kit/types.ts'
 import type { Adapter } from './adapter.ts'
 import { asTable, tableOf } from './inline.ts'
@@ -21,28 +23,35 @@ export interface Input {
   connection?: string
 }
 
+/** Where data can be found, and where it goes. */
+export interface Places {
+  store: Store
+  storage: Storage
+  config: Config
+}
+
 /**
  * Puts the data where the job will find it.
  * @returns the file, and the adapter by which it is read.
  * @throws 403 without the right to read documents, 404 for a document that is not there, 413 beyond the limits.
  */
 export async function takeInput(
-  app: FastifyInstance,
+  { store, storage, config }: Places,
   caller: Caller,
   id: number,
   adapter: Adapter,
   { inline, document_id, connection }: Input = {},
 ): Promise<Pick<JobRequest, 'adapter' | 'file'>> {
   const key = jobFileKey(caller.org_id, id)
-  const spool = importSpool(app.config.GRID_DATA_DIR)
-  const limits = limitsOf(app.config)
+  const spool = importSpool(config.GRID_DATA_DIR)
+  const limits = limitsOf(config)
   if (
     connection !== undefined ||
     (pullSource(adapter.source) && inline === undefined && document_id === undefined)
   ) {
     const asking = withConnection(adapter, connection)
     const { connection: named = '', kind } = asking.source
-    await app.db.transaction(caller.org_id, async (tx) => {
+    await store.db.transaction(caller.org_id, async (tx) => {
       await requireConnection(tx, caller.org_id, named, kind as 'rest' | 'postgres')
     })
     return { adapter: asking, file: fileToCome(caller.org_id, id, asking) }
@@ -50,7 +59,7 @@ export async function takeInput(
   if (document_id !== undefined) {
     requireDocuments(caller)
     const digits = pathId('doc', document_id)
-    const { filename, content } = await documentFile(app.store, app.storage, caller.org_id, digits)
+    const { filename, content } = await documentFile(store, storage, caller.org_id, digits)
     const file = await spool.take(key, content, limits.file_bytes)
     return { adapter, file: { ...file, name: filename } }
   }

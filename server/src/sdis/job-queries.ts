@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import type { Actor, OrgDb, OrgRows, Tx } from '../kit/types.ts'
 import type { DiffSummary } from './diff.ts'
 import { tellEnding, tellMove } from './events.ts'
-import { startRun, tellRun } from './run-events.ts'
+import { startRun, tellRun } from './run-event-queries.ts'
 import type { Job, JobCounts, JobError, JobState, Phase } from './jobs.ts'
 
 /** How long a worker may be silent before its job is given to another. Also in app.claim_job. */
@@ -50,6 +50,17 @@ export async function countQueued(tx: Tx, org_id: number): Promise<number> {
     [org_id],
   )
   return Number(row?.count)
+}
+
+/** How many jobs of the organization wait for a worker, for a person, or run. */
+export async function countOpen(db: OrgDb, org_id: number): Promise<Map<string, number>> {
+  const rows = await db.query<{ state: string; count: string }>(
+    org_id,
+    `select case when state in ('queued', 'awaiting_review') then state else 'running' end as state, count(*)
+     from job where org_id = $1 and state in ('queued', 'validating', 'running', 'cancelling', 'awaiting_review') group by 1`,
+    [org_id],
+  )
+  return new Map(rows.map(({ state, count }) => [state, Number(count)]))
 }
 
 /** Writes a new job; who asked for it stands beside it. */

@@ -3,6 +3,7 @@ import { SETTINGS } from '../config.ts'
 import type { Config } from '../config.ts'
 import type { Row } from '../kit/resource.ts'
 import type { OrgDb } from '../kit/types.ts'
+import { countOpen } from './job-queries.ts'
 import { APPROVAL_DAYS } from './jobs.ts'
 import { DEFAULT_LIMITS } from './readers/types.ts'
 
@@ -73,13 +74,7 @@ export const STANDARD_LIMITS: JobLimits = limitsOf(
 
 /** The limits as clients see them, with what the organization has running and waiting. */
 export async function limitsView(db: OrgDb, org_id: number, limits: JobLimits): Promise<Row> {
-  const rows = await db.query<{ state: string; count: string }>(
-    org_id,
-    `select case when state in ('queued', 'awaiting_review') then state else 'running' end as state, count(*)
-     from job where org_id = $1 and state in ('queued', 'validating', 'running', 'cancelling', 'awaiting_review') group by 1`,
-    [org_id],
-  )
-  const used = new Map(rows.map(({ state, count }) => [state, Number(count)]))
+  const used = await countOpen(db, org_id)
   return {
     object: 'job_limits',
     file_bytes: limits.file_bytes,

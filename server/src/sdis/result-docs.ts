@@ -240,6 +240,14 @@ export const patchJobError = route(
   },
 )
 
+const CORRECTED: JsonSchema = {
+  ...text(
+    'The table of errors, corrected; or rows in NDJSON.',
+    'error_row,Code,Name\r\n17,A,Alpha\r\n',
+  ),
+  title: 'CorrectedRows',
+}
+
 export const replayJob = route(
   'write:jobs',
   'replayJob',
@@ -252,10 +260,8 @@ export const replayJob = route(
     body: {
       content: {
         'application/json': { schema: REPLAY_SCHEMA },
-        'text/csv': {
-          schema: text('The table of errors, corrected.', 'error_row,Code\r\n17,A\r\n'),
-        },
-        'application/x-ndjson': { schema: text('Rows, one in a line.', '{"error_row":17}') },
+        'text/csv': { schema: CORRECTED },
+        'application/x-ndjson': { schema: CORRECTED },
       },
     },
   },

@@ -26,7 +26,7 @@ import { adapterGiven } from './request.ts'
 import { REPLAY_SCHEMA } from './request-schema.ts'
 import * as docs from './result-docs.ts'
 import type { JobParams } from './routes.ts'
-import { runEventsOf } from './run-events.ts'
+import { runEventsOf } from './run-event-queries.ts'
 import {
   getJob,
   importSpool,

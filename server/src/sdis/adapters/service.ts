@@ -20,7 +20,7 @@ import {
   saveVersion,
 } from './queries.ts'
 import { readFor } from './read.ts'
-import type { Schemas } from '../../kit/extended.ts'
+import type { Schemas } from './read.ts'
 import { adapterView, contentHash } from './types.ts'
 import type { KeptAdapter, KeptVersion, Sent } from './types.ts'
 
