@@ -1,9 +1,8 @@
 /** Kept adapters in tests: made, tried, made live. */
 import { expect } from 'vitest'
-import { owner } from '../../../test/grid.ts'
 import type { Answer, TestClient } from '../../../test/grid.ts'
-import { finished, sendJob } from '../../../test/jobs.ts'
-import { adapterOf, fileOf } from '../load-fixture.ts'
+import { finished } from '../../../test/jobs.ts'
+import { adapterOf } from '../load-fixture.ts'
 
 export type Part = Record<string, unknown>
 
@@ -36,34 +35,29 @@ export async function tested(client: TestClient, id: string, version = 1): Promi
   expect(answer).toMatchObject({ status: 200, body: { state: 'tested' } })
 }
 
-/** A completed dry run of a document. @returns its id. */
+/** A completed dry run: of a document, or of a version of a kept adapter. */
 export async function dryRun(
   client: TestClient,
-  text: Part,
-  diff_hash: string,
-  file: Parameters<typeof sendJob>[2] = fileOf(CSV),
-): Promise<string> {
-  const sent = await sendJob(client, JSON.stringify(text), file)
+  adapter: string | Part,
+  more: { version?: string; file?: Blob } = {},
+): Promise<{ job_id: string; diff_hash: string }> {
+  const { version, file = new Blob([CSV]) } = more
+  const form = new FormData()
+  form.set('adapter', typeof adapter === 'string' ? adapter : JSON.stringify(adapter))
+  form.set('mode', 'dry_run')
+  if (version) form.set('version', version)
+  form.set('file', file, 'table.csv')
+  const sent = await client.post('/sdis/jobs', form)
+  expect(sent.status).toBe(202)
   const job = await finished(client, sent.body.id)
-  const direct = await owner()
-  await direct.query(
-    `alter table job add column if not exists dry_run boolean not null default false`,
-  )
-  await direct.query(`alter table job add column if not exists diff_hash text`)
-  await direct.query('update job set dry_run = true, diff_hash = $2 where id = $1', [
-    String(job.id).slice(4),
-    diff_hash,
-  ])
-  await direct.end()
-  return job.id as string
+  expect(job).toMatchObject({ state: 'completed', diff_hash: expect.any(String) })
+  return { job_id: job.id, diff_hash: job.diff_hash }
 }
 
 /** Makes a version live. */
 export async function promoted(client: TestClient, id: string, version: number): Promise<Answer> {
-  const { body } = await client.get(`/sdis/adapters/${id}/versions/${version}`)
-  const job_id = await dryRun(client, body.document, `hash ${version}`)
-  const promotion = { version, job_id, diff_hash: `hash ${version}` }
-  return await client.post(`/sdis/adapters/${id}/promote`, promotion)
+  const diff = await dryRun(client, id, { version: String(version) })
+  return await client.post(`/sdis/adapters/${id}/promote`, { version, ...diff })
 }
 
 /** Sends a file to be read by a kept adapter. */

@@ -281,28 +281,33 @@ describe('POST /sdis/adapters/{id}/promote', () => {
     const id = await created(own, 'strict')
     const promote = async (job_id: string, diff_hash: string, version = 1): Promise<Answer> =>
       await own.post(`/sdis/adapters/${id}/promote`, { version, job_id, diff_hash })
-    const right = await dryRun(own, document('strict'), 'right')
-    expect(await promote(right, 'right')).toMatchObject({ body: { code: 'not_tested' } })
+    const right = await dryRun(own, document('strict'))
+    expect(await promote(right.job_id, right.diff_hash)).toMatchObject({
+      body: { code: 'not_tested' },
+    })
     await tested(own, id)
-    const other = await dryRun(own, document('other'), 'other')
+    const other = await dryRun(own, document('other'))
     const sent = await sendJob(own, JSON.stringify(document('strict')), fileOf(CSV))
     const applied = (await finished(own, sent.body.id)).id as string
     for (const [job, hash] of [
-      [other, 'other'],
-      [right, 'wrong'],
-      [applied, 'right'],
+      [other.job_id, other.diff_hash],
+      [right.job_id, 'wrong'],
+      [applied, right.diff_hash],
     ] as const)
       expect(await promote(job, hash)).toMatchObject({
         status: 409,
         body: { code: 'diff_mismatch' },
       })
     expect(await promote('job_999999999', 'x')).toMatchObject({ status: 422 })
-    expect(await promote(right, 'right', 9)).toMatchObject({
+    expect(await promote(right.job_id, right.diff_hash, 9)).toMatchObject({
       status: 422,
       body: { errors: [{ field: 'version', code: 'not_found' }] },
     })
-    expect(await promote(right, 'right')).toMatchObject({ status: 200 })
-    expect(await promote(right, 'right')).toMatchObject({ status: 409, body: { code: 'conflict' } })
+    expect(await promote(right.job_id, right.diff_hash)).toMatchObject({ status: 200 })
+    expect(await promote(right.job_id, right.diff_hash)).toMatchObject({
+      status: 409,
+      body: { code: 'conflict' },
+    })
   })
 
   it('is for somebody else where a second person is required', async () => {

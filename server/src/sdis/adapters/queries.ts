@@ -224,8 +224,7 @@ export interface Diff {
 
 export async function findDiff(tx: Tx, org_id: number, job_id: number): Promise<Diff | undefined> {
   const rows = await tx.query<Diff>(
-    `select state, adapter, coalesce((to_jsonb(j) ->> 'dry_run')::boolean, false) as dry_run, to_jsonb(j) ->> 'diff_hash' as diff_hash
-     from job j where org_id = $1 and id = $2`,
+    'select state, adapter, dry_run, diff_hash from job where org_id = $1 and id = $2',
     [org_id, job_id],
   )
   return rows[0]
@@ -240,10 +239,9 @@ export async function jobsOfVersion(
   limit: number,
 ): Promise<{ id: string; state: JobState; as_of: string; file_name: string; finished_at: Date }[]> {
   return await tx.query(
-    `select id, state, to_char(as_of, 'YYYY-MM-DD') as as_of, file_name, finished_at from job j
+    `select id, state, to_char(as_of, 'YYYY-MM-DD') as as_of, file_name, finished_at from job
      where org_id = $1 and adapter_id = $2 and adapter_version = $3 and state in ('completed', 'completed_with_errors', 'cancelled', 'failed')
-       and coalesce((to_jsonb(j) ->> 'dry_run')::boolean, false) = false
-       and to_jsonb(j) ->> 'undone_by' is null and coalesce((counts ->> 'facts')::bigint, 0) > 0
+       and kind <> 'undo' and not dry_run and undone_by is null and coalesce((counts ->> 'facts')::bigint, 0) > 0
      order by id desc limit $4`,
     [org_id, adapter_id, version, limit],
   )

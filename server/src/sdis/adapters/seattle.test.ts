@@ -35,9 +35,9 @@ it('3,376 buildings of Seattle, their energy figures as facts', async () => {
     issues: [],
   })
   expect(await client.post(`${path}/versions/1/test`, {})).toMatchObject({ status: 200 })
-  const kept = await client.get(`${path}/versions/1`)
-  const job_id = await dryRun(client, kept.body.document, 'seen', FILE)
-  const promotion = { version: 1, job_id, diff_hash: 'seen' }
+  const diff = await dryRun(client, adapter.id, { version: '1', file: await openAsBlob(FILE) })
+  expect((await client.get('/buildings?limit=1')).body.data).toEqual([])
+  const promotion = { version: 1, ...diff }
   expect(await client.post(`${path}/promote`, promotion)).toMatchObject({ status: 200 })
   const sent = await send('/sdis/jobs', { adapter: 'seattle-energy', as_of: '2016-12-31' })
   const job = await finished(client, sent.body.id)
@@ -45,7 +45,7 @@ it('3,376 buildings of Seattle, their energy figures as facts', async () => {
     state: 'completed',
     adapter_id: adapter.id,
     adapter_version: 1,
-    counts: { rows_read: 3_376, rows_valid: 3_376, quarantined: 0, warnings: 0 },
+    counts: { rows_read: 3_376, rows_valid: 3_376, quarantined: 0, warnings: 0, created: 3_376 },
   })
 
   const { body: buildings } = await client.get('/buildings?code=1&include=total_count')

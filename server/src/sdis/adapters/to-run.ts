@@ -5,7 +5,7 @@ import { idDigits } from '../../kit/ids.ts'
 import type { Adapter } from '../adapter.ts'
 import { findAdapter, findVersion } from './queries.ts'
 import { readFor } from './read.ts'
-import type { Schemas } from './read.ts'
+import type { Store } from '../../kit/store.ts'
 import type { Sent, VersionState } from './types.ts'
 
 /** An adapter as a job runs it; `adapter_id` and `state` are null for a document that is not kept. */
@@ -26,7 +26,7 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,79}$/
  * @throws 422 for a document that fails, 422 `not_found` or `not_live` naming the field.
  */
 export async function adapterFor(
-  store: Schemas,
+  store: Pick<Store, 'db' | 'registry'>,
   org_id: number,
   given: Sent,
   version?: number,

@@ -5,12 +5,14 @@ import type { TestClient } from '../../../../test/grid.ts'
 import { runJob } from '../../../../test/jobs.ts'
 import { samples } from '../../../../test/samples.ts'
 import type { Field } from '../../../kit/field.ts'
+import { deployOperations } from '../../../schema/schema-fixture.ts'
 import { readAdapter } from '../../adapter.ts'
 import type { ExtFields } from '../../adapter.ts'
 import { registry } from '../../../resources.ts'
 import { AGINGS, CHARGES, report, ROLLS } from './report-fixture.ts'
 import type { Cells } from './report-fixture.ts'
 import { TEMPLATES } from './templates.ts'
+import type { OwnField } from './templates.ts'
 
 const SYSTEMS = Object.keys(ROLLS)
 
@@ -104,5 +106,39 @@ describe('what templates say of fields of your own', () => {
       const ext: ExtFields = new Map([['lease', added]])
       expect(readAdapter(JSON.stringify(full), registry, ext).streams[0]?.map).toEqual(map)
     }
+  })
+})
+
+describe('what tenants owe', () => {
+  it('lands on the leases of the rent roll, in fields of the organization', async () => {
+    const client = await newOrganization()
+    const { body } = await client.get('/sdis/adapters/templates/tpl_yardi-ar-aging')
+    const { document, own_fields } = body
+    const operations = own_fields.map(({ type, name, value_type, label }: OwnField) => {
+      const named = { object_type: type, api_name: name, label }
+      return { op: 'add_attribute', ...named, type: value_type, currency: 'USD' }
+    })
+    await deployOperations(client, operations)
+    await runJob(
+      client,
+      await template(client, 'tpl_yardi-rent-roll'),
+      report('yardi', ROLLS['yardi'] as Cells[]),
+    )
+    const map = Object.fromEntries(
+      own_fields.map(({ name, entry }: OwnField) => [`ext.${name}`, entry]),
+    )
+    const [stream] = document.streams
+    const full = { ...document, streams: [{ ...stream, map: { ...stream.map, ...map } }] }
+    const job = await runJob(
+      client,
+      JSON.stringify(full),
+      report('yardi', AGINGS['yardi'] as Cells[]),
+    )
+    expect(job).toMatchObject({ state: 'completed', counts: { created: 0 } })
+    const { body: leases } = await client.get('/leases?lease_number=t0001001')
+    expect(leases.data[0].ext).toMatchObject({
+      ar_total: { amount: '3600.00', currency: 'USD' },
+      ar_over_90: { amount: '0.00', currency: 'USD' },
+    })
   })
 })
