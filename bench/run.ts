@@ -12,6 +12,7 @@ import { benchQueries } from './queries.ts'
 import { benchRequests } from './requests.ts'
 import { benchSecond } from './second.ts'
 import { newDataDir, removeDataDir, startServer } from './server.ts'
+import type { Server } from './server.ts'
 
 const { values } = parseArgs({
   options: {
@@ -21,6 +22,13 @@ const { values } = parseArgs({
     only: { type: 'string' },
   },
 })
+
+/** Parts that need a process of their own and nothing else. */
+const PARTS: readonly (readonly [string, (server: Server) => Promise<unknown>])[] = [
+  ['identity', benchIdentity],
+  ['export', benchExports],
+  ['query', async (server) => await benchQueries(server, Number(values.rows))],
+]
 
 const wanted = (part: string): boolean => !values.only || values.only.split(',').includes(part)
 
@@ -62,19 +70,10 @@ async function main(): Promise<void> {
       results['deliveries'] = await benchDeliveries(server)
       await server.stop()
     }
-    if (wanted('identity')) {
+    for (const [part, bench] of PARTS) {
+      if (!wanted(part)) continue
       server = await startServer(data_dir)
-      results['identity'] = await benchIdentity(server)
-      await server.stop()
-    }
-    if (wanted('export')) {
-      server = await startServer(data_dir)
-      results['export'] = await benchExports(server)
-      await server.stop()
-    }
-    if (wanted('query')) {
-      server = await startServer(data_dir)
-      results['query'] = await benchQueries(server, Number(values.rows))
+      results[part] = await bench(server)
       await server.stop()
     }
     // Imports get a process of their own, so that its peak memory is theirs.

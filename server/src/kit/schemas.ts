@@ -15,7 +15,7 @@ import type { Parameter } from './parameters.ts'
 import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
 import type { Scope } from './scopes.ts'
-import type { Model } from './one-object.ts'
+import type { Model } from './object-routes.ts'
 import type { Under } from './routes.ts'
 import { createSchema, patchSchema } from './body-schema.ts'
 

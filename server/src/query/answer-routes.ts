@@ -1,6 +1,6 @@
 /** The answer of a query, as JSON or as CSV. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { JSON_TYPE } from '../kit/one-object.ts'
+import { JSON_TYPE } from '../kit/object-routes.ts'
 import type { Row } from '../kit/resource.ts'
 import { csvOf, isExact } from './csv.ts'
 import { planWarnings } from './plan.ts'

@@ -9,7 +9,7 @@ import { fingerprintOf } from '../kit/idempotency.ts'
 import { pathId } from '../kit/ids.ts'
 import { once, rowsIn } from '../kit/once.ts'
 import { paging } from '../kit/paging.ts'
-import { JSON_TYPE } from '../kit/one-object.ts'
+import { JSON_TYPE } from '../kit/object-routes.ts'
 import {
   idempotencyKey,
   sendAnswered,

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { etagOf } from '../kit/etags.ts'
 import { paging } from '../kit/paging.ts'
-import { JSON_TYPE } from '../kit/one-object.ts'
+import { JSON_TYPE } from '../kit/object-routes.ts'
 import { ifMatch, sendAnswered, sendPage, writeRequest } from '../kit/routes.ts'
 import type { Row } from '../kit/resource.ts'
 import * as docs from './docs.ts'

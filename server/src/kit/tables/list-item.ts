@@ -3,7 +3,7 @@ import type { JsonSchema } from '../field.ts'
 import { expandable } from '../query.ts'
 import type { Registry, Shape } from '../query.ts'
 import type { Resource } from '../resource.ts'
-import type { Model } from '../one-object.ts'
+import type { Model } from '../object-routes.ts'
 import { rowSchema } from '../schemas.ts'
 import { gridObject } from '../shape.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { JSON_TYPE } from '../../kit/one-object.ts'
+import { JSON_TYPE } from '../../kit/object-routes.ts'
 import { sendPage } from '../../kit/routes.ts'
 import { requestOf } from '../../kit/write.ts'
 import { ROWS_MAX } from '../types.ts'

@@ -13,6 +13,7 @@ import type { Store } from '../../kit/store.ts'
 import type { Actor } from '../../kit/types.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
 import type { JobLimits } from '../limits.ts'
+import { settingOf } from './pull-queries.ts'
 import { enqueue, importSpool, jobFileKey } from '../service.ts'
 
 /** Looked at this often, in milliseconds; a file must stay as it is for so long. */
@@ -62,7 +63,7 @@ export async function lookForFiles(dropped: Dropped, seen: Seen): Promise<number
 
 async function namesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
-  return names.toSorted()
+  return names.toSorted((a, b) => (a < b ? -1 : 1))
 }
 
 /** Size and time of a file; null for what is no file to take. */
@@ -136,12 +137,7 @@ async function start(
   path: string,
 ): Promise<void> {
   const { store, data_dir, limits } = dropped
-  const [organization] = await store.db.query<{
-    environment: 'production' | 'sandbox'
-    time_zone: string
-  }>(org_id, 'select environment, time_zone from organization where org_id = $1 and id = $1', [
-    org_id,
-  ])
+  const organization = await settingOf(store.db, org_id)
   if (!organization) throw new Error(`there is no organization org_${org_id}`)
   const adapter = await adapterFor(store, org_id, named)
   requireLive(adapter, organization.environment)

@@ -1,5 +1,5 @@
 /** SQL of what jobs pulled. */
-import type { OrgDb, Tx } from '../../kit/types.ts'
+import type { OrgDb, OrgRows, Tx } from '../../kit/types.ts'
 import { publicId } from '../../kit/ids.ts'
 import type { Job } from '../jobs.ts'
 import { LeaseLost } from '../job-queries.ts'
@@ -32,4 +32,17 @@ export async function lastCursor(
     [org_id, publicId('con', connection_id), adapter],
   )
   return row?.cursor_to ?? null
+}
+
+/** What a job that nobody asked for takes from its organization; null when there is none. */
+export async function settingOf(
+  db: OrgRows,
+  org_id: number,
+): Promise<{ environment: 'production' | 'sandbox'; time_zone: string } | null> {
+  const [row] = await db.query<{ environment: 'production' | 'sandbox'; time_zone: string }>(
+    org_id,
+    'select environment, time_zone from organization where org_id = $1 and id = $1',
+    [org_id],
+  )
+  return row ?? null
 }

@@ -117,7 +117,7 @@ describe('a job that asks its source', () => {
     const client = await connected(
       await source((request, response) => {
         if (broken && request.url?.includes('offset=2')) response.writeHead(404).end()
-        else void answer(request, response)
+        else answer(request, response)
       }),
     )
     const failed = await run(client, CHANGES)

@@ -1,12 +1,14 @@
 /** Runs schedules that are due: each once, however many workers look. */
 import type { Db } from '../../db/db.ts'
 import { publicId } from '../../kit/ids.ts'
+import { rowsIn } from '../../kit/once.ts'
 import type { Store } from '../../kit/store.ts'
 import type { Actor, Tx } from '../../kit/types.ts'
 import { bareStore } from '../../organizations/service.ts'
 import type { JobLimits } from '../limits.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
 import { enqueuePull, storeIn } from './enqueue.ts'
+import { settingOf } from './pull-queries.ts'
 import { lockDue, runsStill, saveSchedule, schedulesDue } from './schedule-queries.ts'
 import { nextRun } from './schedules.ts'
 import type { Schedule } from './schedules.ts'
@@ -68,7 +70,8 @@ async function start(
   if (await runsStill(tx, org_id, schedule.last_job_id)) return 'the last job is still under way'
   try {
     const adapter = await adapterFor(store, org_id, given)
-    requireLive(adapter, await environmentOf(tx, org_id))
+    const setting = await settingOf(rowsIn(tx), org_id)
+    requireLive(adapter, setting?.environment ?? 'production')
     const today = new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
     const as_of = adapter.effective.date ?? today
     const id = publicId('sch', schedule.id)
@@ -87,12 +90,4 @@ async function start(
     await tx.query('rollback to savepoint start').catch(() => {})
     return (error as Error).message
   }
-}
-
-async function environmentOf(tx: Tx, org_id: number): Promise<'production' | 'sandbox'> {
-  const [row] = await tx.query<{ environment: 'production' | 'sandbox' }>(
-    'select environment from organization where org_id = $1 and id = $1',
-    [org_id],
-  )
-  return row?.environment ?? 'production'
 }

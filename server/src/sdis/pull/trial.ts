@@ -3,7 +3,7 @@ import { allowing } from '../../addresses.ts'
 import { Authorizer } from './authorize.ts'
 import { connectionSecret } from './connection-queries.ts'
 import type { Pulling } from './fetch.ts'
-import { postgresRows } from './postgres.ts'
+import { postgresRows, WHO } from './postgres-queries.ts'
 import { restPages } from './rest.ts'
 import { PULL_LIMITS, SourceError } from './types.ts'
 import type { Connection } from './types.ts'
@@ -67,10 +67,7 @@ async function firstRecords(
   const { settings, kind } = connection
   if (kind === 'postgres') {
     const allowed = allowing(config.GRID_SOURCE_ALLOW_CIDRS)
-    const sql =
-      table === undefined
-        ? { sql: 'select current_database() as database, current_user as user' }
-        : { table }
+    const sql = table === undefined ? { sql: WHO } : { table }
     const source = { kind, connection: connection.name, ...sql }
     for await (const rows of postgresRows({ settings, secret, source, allowed, signal }))
       return rows.slice(0, SHOWN).map(({ text }) => JSON.parse(text) as unknown)

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { invalid, notFound } from '../../../kit/errors.ts'
-import { JSON_TYPE } from '../../../kit/one-object.ts'
+import { JSON_TYPE } from '../../../kit/object-routes.ts'
 import { sendPage } from '../../../kit/routes.ts'
 import { getTemplate, listTemplates } from './docs.ts'
 import { TEMPLATES } from './templates.ts'

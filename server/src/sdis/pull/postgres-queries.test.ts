@@ -6,8 +6,8 @@ import { inject } from 'vitest'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allowing } from '../../addresses.ts'
 import { owner } from '../../../test/grid.ts'
-import { postgresRows } from './postgres.ts'
-import type { PostgresPull } from './postgres.ts'
+import { postgresRows } from './postgres-queries.ts'
+import type { PostgresPull } from './postgres-queries.ts'
 import type { PostgresSettings, PostgresSource } from './types.ts'
 
 /** Another system's schema, in the database of the tests. */

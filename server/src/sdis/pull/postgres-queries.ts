@@ -7,6 +7,9 @@ import type { ClientConfig, QueryConfig } from 'pg'
 import { SourceError } from './types.ts'
 import type { PostgresSettings, PostgresSource } from './types.ts'
 
+/** Who the role is, and where: what a login alone can tell. */
+export const WHO = 'select current_database() as database, current_user as user'
+
 const CONNECT_MS = 5_000
 /** One fetch; a query that sorts a large table has this long for its first rows. */
 const STATEMENT_MS = 5 * 60_000
