@@ -81,6 +81,8 @@ create table match_run (
   id bigint not null,
   object_type text not null,
   job_id bigint,
+  -- Of a run after a load: whether what it created is looked at, or the fewer others; null before the first batch.
+  side text,
   state text not null,
   -- Objects up to this one have been compared.
   after_id bigint not null default 0,
@@ -187,10 +189,12 @@ create function app.alike(type text, ids bigint[], texts text[], most integer)
   begin
     return query execute format(
       'select n.id, o.id, o.body from unnest($2, $3) as n(id, text) cross join lateral (
-         select o.id, o.body from %1$I o
-         where o.org_id = $1 and n.text <%% o.search and o.id <> n.id and o.deleted_at is null and o.archived_at is null
-           and app.may_be_one($1, n.id, o.id)
-         order by word_similarity(n.text, o.search) desc, o.id limit $4
+         select c.id, c.body from (
+           -- Where hundreds are like it, likeness tells none of them apart.
+           select o.id, o.body, o.search from %1$I o
+           where o.org_id = $1 and n.text <%% o.search and o.id <> n.id and o.deleted_at is null and o.archived_at is null
+             and app.may_be_one($1, n.id, o.id) limit 200
+         ) c order by word_similarity(n.text, c.search) desc, c.id limit $4
        ) o', type)
     using app.org(), ids, texts, most;
   end $$;

@@ -23,6 +23,34 @@ export async function beforeFirst(db: OrgDb, org_id: number, run: Run): Promise<
   return row?.first ? Number(row.first) : null
 }
 
+/** Others than what a load created, beyond which they are not counted. */
+const OTHERS_COUNTED = 5_000
+
+/**
+ * Which side of a load to look from: two records of one stream are never one object, so it is compared with the others,
+ * from the side that has fewer. @returns null when there are no others.
+ */
+export async function sideOf(
+  db: OrgDb,
+  org_id: number,
+  { job_id, object_type }: Run,
+): Promise<'created' | 'others' | null> {
+  const [row] = await db.query<{ others: string; created: string }>(
+    org_id,
+    `select coalesce((j.counts ->> 'created')::bigint, 0) as created, (select count(*) from (
+         select from ${object_type} o where o.org_id = $1 and o.deleted_at is null and o.archived_at is null
+           and not exists (select from source_record r where r.org_id = $1 and r.object_id = o.id and r.source_id = s.id
+             and r.stream = coalesce(j.adapter #>> '{streams,0,name}', ''))
+         limit ${OTHERS_COUNTED}) o) as others
+     from job j join source s on s.org_id = j.org_id and s.name = j.source_name and s.kind in ('adapter', 'document_extraction')
+     where j.org_id = $1 and j.id = $2 limit 1`,
+    [org_id, job_id],
+  )
+  if (!row || Number(row.others) === 0) return null
+  const few = Number(row.others) < Math.min(OTHERS_COUNTED, Number(row.created))
+  return few ? 'others' : 'created'
+}
+
 /** The next live objects of the run, in the order of their ids. */
 export async function nextObjects(
   db: OrgDb,
@@ -34,8 +62,8 @@ export async function nextObjects(
   const rows = await db.query<{ id: string; body: string }>(
     org_id,
     `select id, body from ${run.object_type} where org_id = $1 and id > $2 and deleted_at is null and archived_at is null
-       and ($3::text is null or body like $3) order by id limit $4`,
-    [org_id, run.after_id, made, limit],
+       and ($3::text is null or (body like $3) = $5::boolean) order by id limit $4`,
+    [org_id, run.after_id, made, limit, run.side !== 'others'],
   )
   return rows.map(standing)
 }

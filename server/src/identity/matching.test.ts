@@ -63,8 +63,8 @@ describe('what two sources load', () => {
           {
             comparison: 'registration_number',
             level: 'identifier',
-            left: 'IL-004821',
-            right: 'il 004821',
+            left: 'il 004821',
+            right: 'IL-004821',
           },
         ],
       },

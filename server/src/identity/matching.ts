@@ -10,7 +10,7 @@ import { SYSTEM } from '../organizations/service.ts'
 import { saveCandidates } from './candidate-queries.ts'
 import type { Finding } from './candidate-queries.ts'
 import { IDENTIFIERS, SHORTEST } from './identifiers.ts'
-import { alike, beforeFirst, leasesAlike, nextObjects, sameIdentifier } from './match-queries.ts'
+import { alike, beforeFirst, leasesAlike, nextObjects, sameIdentifier, sideOf } from './match-queries.ts'
 import type { Hit, Near, Standing } from './match-queries.ts'
 import { merge } from './merge.ts'
 import type { MergeRequest } from './merge.ts'
@@ -32,6 +32,9 @@ const BATCH = 100
 
 /** Others that an object is compared with by likeness. */
 const OTHERS = 10
+
+/** Objects of a run that are compared by likeness; those beyond by identifiers only. */
+const COMPARED_MAX = 20_000
 
 /** Refusals of a merge that only mean that it is not to be. */
 const REFUSALS = new Set(['do_not_link', 'same_source', 'conflict', 'validation_failed'])
@@ -88,7 +91,11 @@ class Matcher {
 
   async next(): Promise<Standing[]> {
     const { store, org_id, run } = this
-    if (run.job_id !== null && run.after_id === 0) {
+    if (run.job_id !== null && run.side === null) {
+      run.side = await sideOf(store.db, org_id, run)
+      if (run.side === null) return []
+    }
+    if (run.side === 'created' && run.after_id === 0) {
       const first = await beforeFirst(store.db, org_id, run)
       if (first === null) return []
       return await nextObjects(store.db, org_id, { ...run, after_id: first }, BATCH)
@@ -143,6 +150,7 @@ class Matcher {
   private async byLikeness(objects: readonly Standing[], findings: Finding[]): Promise<void> {
     const { object_type } = this.run
     if (!COMPARED_TYPES.includes(object_type)) return
+    if ((this.run.counts.compared ?? 0) >= COMPARED_MAX) return
     const near = Map.groupBy(await this.near(objects), ({ of }) => of)
     for (const { id, row } of objects) {
       const others = new Map((near.get(id) ?? []).map((other) => [other.id, other.row]))

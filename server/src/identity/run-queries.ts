@@ -6,6 +6,8 @@ export interface Run {
   id: number
   object_type: string
   job_id: number | null
+  /** Of a run after a load: which objects are looked at; null before that is known. */
+  side: 'created' | 'others' | null
   state: string
   after_id: number
   counts: { compared?: number; merged?: number; review?: number }
@@ -15,7 +17,7 @@ export interface Run {
 }
 
 const COLUMNS =
-  'id, object_type, job_id, state, after_id, counts, actor_name, created_at, finished_at'
+  'id, object_type, job_id, side, state, after_id, counts, actor_name, created_at, finished_at'
 
 type RunRow = Omit<Run, 'id' | 'job_id' | 'after_id'> & {
   id: string
@@ -82,8 +84,8 @@ export async function takeRun(tx: Tx, org_id: number): Promise<Run | undefined> 
 
 export async function saveRun(tx: Tx, org_id: number, run: Run): Promise<void> {
   await tx.query(
-    'update match_run set state = $3, after_id = $4, counts = $5, finished_at = $6 where org_id = $1 and id = $2',
-    [org_id, run.id, run.state, run.after_id, JSON.stringify(run.counts), run.finished_at],
+    'update match_run set state = $3, after_id = $4, counts = $5, finished_at = $6, side = $7 where org_id = $1 and id = $2',
+    [org_id, run.id, run.state, run.after_id, JSON.stringify(run.counts), run.finished_at, run.side],
   )
 }
 

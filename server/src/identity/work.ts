@@ -1,6 +1,6 @@
 /** Background work of identity: matches what loads created, lets references follow what was merged. */
 import type { Db } from '../db/db.ts'
-import { Signal } from '../events/wake.ts'
+import { never, Signal } from '../events/wake.ts'
 import { bareStore } from '../organizations/service.ts'
 import { MATCHED_TYPES } from './identifiers.ts'
 import { stepRun } from './matching.ts'
@@ -45,6 +45,9 @@ export async function tendOrganization(
   const store = bareStore(db)
   for (let step: 'ended' | 'open' | null = 'ended'; step !== null && !stopping.aborted;) {
     if (step === 'ended') await followAll(store, org_id, stopping)
+    const began = performance.now()
     step = await stepRun(store, org_id)
+    // Matching can wait: half of the time is left to what cannot.
+    await never.asleep(performance.now() - began, stopping)
   }
 }

@@ -75,7 +75,7 @@ export const PULL_SOURCE: Readonly<Record<string, JsonSchema>> = {
     },
   },
   table: text('Table or view of a postgres source.', 'public.leases', 200),
-  sql: text('One select, instead of a table.', 'select * from leases where site = 12', 20_000),
+  sql: text('One select, instead of a table.', 'table leases', 20_000),
 }
 
 /** Member `state` of the document. */
