@@ -326,7 +326,7 @@ async function transactionFaults(client: Client, org_id: number): Promise<string
      where e.org_id = $1 and not exists (select from tx t where t.org_id = e.org_id and t.tx_id = e.tx_id)
      union all
      select 'transaction ' || s.tx_id || ' begins at ' || s.first_seq || ' instead of ' || s.due from (
-       select t.tx_id, t.first_seq, 1 + coalesce(sum(t.events) over (order by t.first_seq rows between unbounded preceding and 1 preceding), 0) as due
+       select t.tx_id, t.first_seq, 1 + coalesce(sum(t.events) over (order by t.first_seq, t.events rows between unbounded preceding and 1 preceding), 0) as due
        from tx t where t.org_id = $1 and t.first_seq is not null) s
      where s.first_seq <> s.due`,
     [org_id],
