@@ -196,6 +196,10 @@ function claimFaults(row: Stored, known: readonly Known[], ranks: Sources): stri
   // What was merged into another object left the lists without having been deleted.
   if (row.merges.now.has(label(row)))
     return body['deleted_at'] === null ? [`${label(row)}: is listed`] : []
+  // Of what was erased as a whole nothing is claimed but that it was deleted.
+  const erased = known.every(({ attrs }) => Object.keys(attrs).every((name) => name === '_deleted'))
+  if (folded.deleted && erased)
+    return body['deleted_at'] === null ? [`${label(row)}: is listed`] : []
   if (folded.deleted !== (body['deleted_at'] !== null))
     faults.push(`${label(row)}: deletion is not claimed`)
   if (folded.present === (body['archived_at'] !== null))

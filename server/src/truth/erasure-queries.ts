@@ -120,11 +120,11 @@ export async function emptyTombstone(
   names: readonly string[],
 ): Promise<void> {
   const emptied = columns(resource).filter(({ name }) => names.includes(name))
-  const sets = emptied
-    .map(({ name, type }) => `, ${name} = ${type === 'text[]' ? `'{}'` : 'null'}`)
-    .join('')
+  const sets = emptied.map(
+    ({ name }) => `, ${name} = ${Array.isArray(body[name]) ? `'{}'` : 'null'}`,
+  )
   await tx.query(
-    `update ${resource.name} set body = $3, search = $4${sets} where org_id = $1 and id = $2`,
+    `update ${resource.name} set body = $3, search = $4${sets.join('')} where org_id = $1 and id = $2`,
     [org_id, id, JSON.stringify(body), searchText(resource, body)],
   )
 }

@@ -185,5 +185,10 @@ describe('erasures', () => {
     const refused = await client.delete(`/grid/v2/merges/${merge}`)
     expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } })
     await verified(client)
+    // Events of what was erased as a whole have no object to show.
+    const faults = await checkOrganization(client.org_id)
+    expect(faults.filter((fault) => !/^evt_\d+ party\..*(data\/object|anyOf)/.test(fault))).toEqual(
+      [],
+    )
   })
 })
