@@ -1,4 +1,4 @@
-/** Locks that go before statements of the write door, in one transaction with them, and those within. */
+/** Locks that go before statements of the write door, in one transaction with them. */
 import type { Statement } from '../db/pipeline.ts'
 import type { Resource } from './resource.ts'
 
@@ -19,16 +19,3 @@ export function holdStatement(table: string, org_id: number, ids: readonly numbe
 
 /** Holds while the rules are those by which the rows were weighed; who changes them waits until the rows are written. */
 export const SAME_RULES = ` and coalesce((select h.revision from survivorship_head h where h.org_id = $1::bigint for share), 0) = $19::integer`
-
-/**
- * Does the referenced object exist? Only the types this resource can refer to are looked up. A scalar subquery with a
- * limit stays an index lookup per id; `exists` may be turned into a hash of the whole table. The lock keeps
- * the object from being deleted before this write is done; it does not hinder changes.
- */
-export function existsSql(resource: Resource): string {
-  const targets = resource.targets.map(
-    (target) =>
-      `when '${target}' then (select true from ${target} t where t.org_id = $1::bigint and t.id = r.id and t.deleted_at is null limit 1 for key share)`,
-  )
-  return targets.length > 0 ? `coalesce(case r.target ${targets.join(' ')} end, false)` : 'false'
-}

@@ -3,7 +3,7 @@
  * idempotency row are written by one statement, for one object of a request or thousands of an import.
  */
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { existsSql, SAME_RULES } from './door-locks.ts'
+import { SAME_RULES } from './door-locks.ts'
 import { indexSql } from './extension-index.ts'
 import {
   extColumn,
@@ -13,7 +13,7 @@ import {
   touchesExtensions,
 } from './extension-door.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
-import { unmetSql } from './needs.ts'
+import { existsSql, unmetSql } from './needs.ts'
 import type { Need, Needs } from './needs.ts'
 import type { Resource, Row } from './resource.ts'
 import type { StatedClaim } from './timeline.ts'
