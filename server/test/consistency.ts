@@ -196,6 +196,10 @@ function claimFaults(row: Stored, known: readonly Known[], ranks: Sources): stri
   // What was merged into another object left the lists without having been deleted.
   if (row.merges.now.has(label(row)))
     return body['deleted_at'] === null ? [`${label(row)}: is listed`] : []
+  // Of what was erased as a whole nothing is claimed but that it was deleted.
+  const erased = known.every(({ attrs }) => Object.keys(attrs).every((name) => name === '_deleted'))
+  if (folded.deleted && erased)
+    return body['deleted_at'] === null ? [`${label(row)}: is listed`] : []
   if (folded.deleted !== (body['deleted_at'] !== null))
     faults.push(`${label(row)}: deletion is not claimed`)
   if (folded.present === (body['archived_at'] !== null))
@@ -326,7 +330,7 @@ async function transactionFaults(client: Client, org_id: number): Promise<string
      where e.org_id = $1 and not exists (select from tx t where t.org_id = e.org_id and t.tx_id = e.tx_id)
      union all
      select 'transaction ' || s.tx_id || ' begins at ' || s.first_seq || ' instead of ' || s.due from (
-       select t.tx_id, t.first_seq, 1 + coalesce(sum(t.events) over (order by t.first_seq rows between unbounded preceding and 1 preceding), 0) as due
+       select t.tx_id, t.first_seq, 1 + coalesce(sum(t.events) over (order by t.first_seq, t.events rows between unbounded preceding and 1 preceding), 0) as due
        from tx t where t.org_id = $1 and t.first_seq is not null) s
      where s.first_seq <> s.due`,
     [org_id],

@@ -141,6 +141,8 @@ export async function unmerge(
   const at = timeAfter(winner, loser)
   const staying = claims.filter((claim) => !goes(claim))
   const own = claims.filter(goes).map((claim) => (claim.member === loser_id ? alone(claim) : claim))
+  if (own.every(({ attrs }) => Object.keys(attrs).every((name) => name.startsWith('_'))))
+    throw new ApiError('conflict', 'All that was said of it has been erased: it stays merged.')
   const changes = [
     ...(winner.deleted ? [] : [standingChange(resource, winner, staying, ranks, at)]),
     returningChange(resource, loser, own, ranks, at),

@@ -13,7 +13,7 @@ import {
   touchesExtensions,
 } from './extension-door.ts'
 import { columns, columnValue, render, searchText } from './row.ts'
-import { unmetSql } from './needs.ts'
+import { existsSql, unmetSql } from './needs.ts'
 import type { Need, Needs } from './needs.ts'
 import type { Resource, Row } from './resource.ts'
 import type { StatedClaim } from './timeline.ts'
@@ -386,17 +386,4 @@ const UNUSED = `where true or coalesce($4::text, $6::text, $13::text, $14::text,
 function unused({ table, column }: Use): string {
   return `
       and not exists (select from ${table} u where u.org_id = $1::bigint and u.${column} = t.id and u.deleted_at is null)`
-}
-
-/**
- * Does the referenced object exist? Only the types this resource can refer to are looked up. A scalar subquery with a
- * limit stays an index lookup per id; `exists` may be turned into a hash of the whole table. The lock keeps
- * the object from being deleted before this write is done; it does not hinder changes.
- */
-function existsSql(resource: Resource): string {
-  const targets = resource.targets.map(
-    (target) =>
-      `when '${target}' then (select true from ${target} t where t.org_id = $1::bigint and t.id = r.id and t.deleted_at is null limit 1 for key share)`,
-  )
-  return targets.length > 0 ? `coalesce(case r.target ${targets.join(' ')} end, false)` : 'false'
 }

@@ -165,3 +165,16 @@ function issueOf({ kinds }: Needs, need: Need, other: number): Issue {
   const kind = kinds.find(({ name }) => name === need.need) as NeedKind
   return kind.issue(need, other)
 }
+
+/**
+ * Does the referenced object exist? Only the types this resource can refer to are looked up. A scalar subquery with a
+ * limit stays an index lookup per id; `exists` may be turned into a hash of the whole table. The lock keeps
+ * the object from being deleted before this write is done; it does not hinder changes.
+ */
+export function existsSql(resource: Resource): string {
+  const targets = resource.targets.map(
+    (target) =>
+      `when '${target}' then (select true from ${target} t where t.org_id = $1::bigint and t.id = r.id and t.deleted_at is null limit 1 for key share)`,
+  )
+  return targets.length > 0 ? `coalesce(case r.target ${targets.join(' ')} end, false)` : 'false'
+}

@@ -271,7 +271,7 @@ export const undoJob = route(
   'write:jobs',
   'undoJob',
   'Undo a job',
-  'Takes back what a job wrote, as a child job with facts of its own: its claims are retracted, what the source had said before holds again, objects that it made are deleted. The last job of a stream comes first; 409 names the later one. The job fails before it writes when other objects need what would be deleted.',
+  'Takes back what a job wrote, as a child job with facts of its own: its claims are retracted, what the source had said before holds again, objects that it made are deleted. The last job of a stream comes first; 409 names the later one, or the merges of what the job made. What was merged and was there before is taken back where it stands. The job fails before it writes when other objects need what would be deleted.',
   { 202: jobSchema },
   { parameters: [jobId, IDEMPOTENCY], problems: [404, 409, 422] },
 )

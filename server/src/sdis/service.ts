@@ -28,7 +28,10 @@ import {
 import { END_STATES, jobView } from './jobs.ts'
 import type { Job, JobOptions, JobState } from './jobs.ts'
 import type { JobLimits } from './limits.ts'
-import { laterJob } from './undo-queries.ts'
+import { laterJob, mergesOfMade } from './undo-queries.ts'
+
+/** Merges that a refused undo names. */
+const MERGES_NAMED = 20
 
 /** Where files of jobs wait and stay until a day after the job ended. */
 export function importSpool(data_dir: string): Spool {
@@ -156,6 +159,14 @@ export async function queueUndo(
     refuse(`job_${later} loaded the stream after ${name}; undo it first.`, {
       job_id: publicId('job', later),
     })
+  const merges = await mergesOfMade(rowsIn(tx), undone, MERGES_NAMED)
+  if (merges.length > 0) {
+    const [first] = merges.map(({ merge_id }) => publicId('mrg', merge_id))
+    refuse(`${first} merged what ${name} made; undo the merge first.`, {
+      merges: merges.map(({ merge_id }) => publicId('mrg', merge_id)),
+      object_ids: merges.map(({ public_id }) => public_id),
+    })
+  }
   return await queueChild(tx, undone, { id, kind: 'undo', actor_name: actor.name }, actor, limits)
 }
 

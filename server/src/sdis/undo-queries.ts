@@ -20,6 +20,29 @@ export async function laterJob(db: OrgRows, job: Job): Promise<number | null> {
   return row ? Number(row.id) : null
 }
 
+/** A merge that an undo would break: of something that the job made. */
+export interface Merged {
+  merge_id: number
+  /** Public id of what was merged. */
+  public_id: string
+}
+
+/** Merges that hold of objects that the job made, into or from whatever, by the ids of what was merged; at most `limit`. */
+export async function mergesOfMade(db: OrgRows, job: Job, limit: number): Promise<Merged[]> {
+  const made = (id: string): string =>
+    `exists (select from assertion a join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
+       where a.org_id = $1 and a.object_id = ${id} and t.job_id = $2
+         and not exists (select from assertion b where b.org_id = $1 and b.object_id = ${id} and b.tx_id < a.tx_id))`
+  const rows = await db.query<{ merge_id: string; public_id: string }>(
+    job.org_id,
+    `select g.id as merge_id, m.public_id from cluster_member m
+     join object_merge g on g.org_id = m.org_id and g.loser_id = m.object_id and g.unmerged_at is null
+     where m.org_id = $1 and (${made('m.object_id')} or ${made('m.head_id')}) order by m.object_id limit $3`,
+    [job.org_id, job.id, limit],
+  )
+  return rows.map(({ merge_id, public_id }) => ({ merge_id: Number(merge_id), public_id }))
+}
+
 /** Transactions in which the job wrote facts, the last first: what was made later may need what was made before. */
 export async function transactionsOf(db: OrgDb, job: Job): Promise<number[]> {
   const rows = await db.query<{ tx_id: string }>(

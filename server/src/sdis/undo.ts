@@ -2,6 +2,7 @@
  * Takes back what a job wrote. Nothing is deleted from the record: its claims are retracted by claims of the undo, what
  * the source had said before holds again, and objects that the job made are deleted as a person would delete them.
  */
+import { headsOf } from '../kit/cluster-queries.ts'
 import type { Change } from '../kit/door.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
@@ -9,15 +10,15 @@ import type { Known, Sources } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { usesOf } from '../kit/store.ts'
-import { PRESENT } from '../kit/timeline.ts'
-import type { Claim } from '../kit/timeline.ts'
+import { byTime, PRESENT } from '../kit/timeline.ts'
+import type { Assertion, Claim, StatedClaim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
 import { externalIds } from '../kit/write.ts'
 import { findJob, finishJob, saveChunk, saveProgress, saveUndone } from './job-queries.ts'
 import { withCounts } from './jobs.ts'
 import type { Job, JobCounts, JobState } from './jobs.ts'
 import { updateOf } from './load-change.ts'
-import { passDoor } from './load.ts'
+import { ChunkConflict, passDoor } from './load.ts'
 import { isConflict } from './pass.ts'
 import { stateAt } from './plan.ts'
 import { lockRows, presentRows } from './record-queries.ts'
@@ -76,6 +77,8 @@ async function requireAlone(
     throw new GuardTripped('later_job', `job_${later} loaded the stream later: undo it first`, {
       job_id: publicId('job', later),
     })
+  const merges = await queries.mergesOfMade(store.db, undone, EXAMPLES)
+  if (merges.length > 0) throw merged(merges)
   const first = transactions.at(-1) ?? 0
   const needed: number[] = []
   const edited: number[] = []
@@ -104,6 +107,13 @@ function inTheWay(
 ): GuardTripped {
   const message = `${what} ${ids.length} objects that the job made and that would be deleted`
   return new GuardTripped(code, message, { objects: ids.slice(0, EXAMPLES) }, review)
+}
+
+function merged(merges: readonly queries.Merged[]): GuardTripped {
+  const message = 'what the job made was merged since: undo the merges first'
+  const ids = merges.map(({ merge_id }) => publicId('mrg', merge_id))
+  const object_ids = merges.map(({ public_id }) => public_id)
+  return new GuardTripped('objects_merged', message, { merges: ids, object_ids })
 }
 
 /** The job's own type, and those of objects it may have made in place of missing ones. */
@@ -148,8 +158,8 @@ async function takeBackOnce(
   const { store, job, load } = running
   const counts = { rows_read: 1, changed: 0, ended: 0, facts: 0 }
   for (const resource of typesOf(undone, store.registry)) {
-    await lockRows(tx, job.org_id, resource.name, ids)
-    const found = await plan(running, undone, resource, ids)
+    const heads = await lockStanding(running, tx, resource, ids)
+    const found = await plan(running, undone, resource, ids, heads)
     const gone = found.deletes.map(({ id }) => id)
     if (await queries.someNeeded(tx, job.org_id, gone, usesOf(store, resource)))
       throw inTheWay('objects_in_use', 'other objects refer to some of', gone, false)
@@ -166,13 +176,37 @@ async function takeBackOnce(
   return counts
 }
 
+/**
+ * Keeps the objects, and those they were merged into, as they are until the transaction ends.
+ * @returns where each of them stands that was merged.
+ * @throws ChunkConflict when a merge came between.
+ */
+async function lockStanding(
+  { store, job: { org_id } }: Running,
+  tx: Tx,
+  { name }: Resource,
+  ids: readonly number[],
+): Promise<Map<number, number>> {
+  await lockRows(tx, org_id, name, ids)
+  const heads = await headsOf(store.db, org_id, ids)
+  if (heads.size === 0) return heads
+  await lockRows(tx, org_id, name, [...new Set(heads.values())])
+  const now = await headsOf(store.db, org_id, ids)
+  if (ids.some((id) => heads.get(id) !== now.get(id)))
+    throw new ChunkConflict('an object was merged, or taken apart, meanwhile')
+  return heads
+}
+
 async function plan(
   running: Running,
   undone: Job,
   resource: Resource,
-  ids: readonly number[],
+  members: readonly number[],
+  heads: ReadonlyMap<number, number>,
 ): Promise<Undone> {
   const { store, job } = running
+  const parts = Map.groupBy(members, (id) => heads.get(id) ?? id)
+  const ids = [...parts.keys()]
   const [sources, rows, assertions] = await Promise.all([
     ranksOf(store.db, job.org_id),
     presentRows(store.db, job.org_id, resource.name, ids),
@@ -181,15 +215,33 @@ async function plan(
   const found: Undone = { resource, updates: [], deletes: [], records: [], latest: 0 }
   for (const [id, present] of rows) {
     const known = assertions.get(id) ?? []
+    const saidOf = (part: number): Known[] => known.filter(({ member = id }) => member === part)
     // Of an object in several transactions all was taken back with the first.
-    if (present.deleted || known.some(({ job_id }) => job_id === job.id)) continue
-    const first = known.reduce((a, b) => (a.tx_id <= b.tx_id ? a : b))
+    const open = (parts.get(id) ?? []).filter(
+      (part) => !saidOf(part).some(({ job_id }) => job_id === job.id),
+    )
+    if (present.deleted || open.length === 0) continue
+    const made = open.filter((part) => firstOf(saidOf(part)).job_id === undone.id)
     const before = JSON.parse(present.body) as Row
     found.latest = Math.max(found.latest, Date.parse(before['updated_at'] as string))
-    if (first.job_id === undone.id) found.deletes.push(deletion(id, present, before, known, undone))
-    else restore(running, found, { id, present, before, said: { known, sources }, undone })
+    if (made.length > 0 && known.some(({ member }) => member !== undefined))
+      throw merged(await queries.mergesOfMade(store.db, undone, EXAMPLES))
+    if (made.length > 0) found.deletes.push(deletion(id, present, before, known, undone))
+    else
+      restore(running, found, {
+        id,
+        parts: open,
+        present,
+        before,
+        said: { known, sources },
+        undone,
+      })
   }
   return found
+}
+
+function firstOf(known: readonly Known[]): Known {
+  return known.reduce((a, b) => (a.tx_id <= b.tx_id ? a : b))
 }
 
 /** The object was never there: from the first day on that the job spoke of it. */
@@ -218,31 +270,43 @@ interface Weighed {
   sources: Sources
 }
 
-function restore(
-  { load }: Running,
-  found: Undone,
-  object: { id: number; present: Present; before: Row; said: Weighed; undone: Job },
-): void {
-  const { id, present, before, said, undone } = object
+/** An object that there was before the job; `parts` are the records of it, its own or merged, that the job spoke of. */
+interface Restored {
+  id: number
+  parts: readonly number[]
+  present: Present
+  before: Row
+  said: Weighed
+  undone: Job
+}
+
+function restore({ load }: Running, found: Undone, object: Restored): void {
+  const { id, parts, present, before, said, undone } = object
   const { known, sources } = said
-  const own = known.filter(({ source_id }) => source_id === load.source_id)
-  const claims = claimsWithout(own, ({ job_id }) => job_id === undone.id)
-  const planned = claims.map((claim, i) => ({
-    ...claim,
-    source_id: load.source_id,
-    tx_id: Number.MAX_SAFE_INTEGER - claims.length + i,
-    confidence: 1_000,
-  }))
-  const all = [...known, ...planned]
+  const all: Assertion[] = [...known]
+  const claims: StatedClaim[] = []
+  for (const part of parts) {
+    const own = known.filter(
+      ({ source_id, member = id }) => source_id === load.source_id && member === part,
+    )
+    const of = part === id ? {} : { member: part }
+    const taken = claimsWithout(own, ({ job_id }) => job_id === undone.id)
+    const planned = taken.map((claim, i) => ({
+      ...claim,
+      ...of,
+      source_id: load.source_id,
+      tx_id: Number.MAX_SAFE_INTEGER - taken.length + i,
+      confidence: 1_000,
+    }))
+    all.push(...planned)
+    claims.push(...taken.map((claim) => ({ ...claim, ...of })))
+    const history = { claims: [...own, ...planned].sort(byTime), blanks: [] }
+    found.records.push({ id: part, gone: !stateAt(history, Number.MAX_SAFE_INTEGER).present })
+  }
   const { row: after, folded } = foldedRow(found.resource, before, all, sources, Date.now())
   after['version'] = present.version + 1
   after['archived_at'] = folded.present ? null : archivedAt(before, known, undone)
   found.updates.push(updateOf(id, present, before, after, claims))
-  const history = {
-    claims: [...own, ...planned].sort((a, b) => a.valid_from - b.valid_from || a.tx_id - b.tx_id),
-    blanks: [],
-  }
-  found.records.push({ id, gone: !stateAt(history, Number.MAX_SAFE_INTEGER).present })
 }
 
 /** When the object had ended before the job brought it back. */

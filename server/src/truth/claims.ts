@@ -1,5 +1,6 @@
 /** Claims made by hand: validated, weighed against all others on the object, written through the door. */
 import { DatabaseError } from 'pg'
+import { headsOf } from '../kit/cluster-queries.ts'
 import { holdStatement } from '../kit/door-locks.ts'
 import { writeStatement } from '../kit/door.ts'
 import type { Change, Written } from '../kit/door.ts'
@@ -14,7 +15,7 @@ import { writableFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { changedFields, factNames, normalise } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
-import type { Claim } from '../kit/timeline.ts'
+import type { Claim, StatedClaim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
 import { validate } from '../kit/validate.ts'
 import { difference, externalIds, pauseBefore, versionConflict } from '../kit/write.ts'
@@ -32,7 +33,10 @@ export interface Subject extends Claims {
   row: Row
 }
 
-/** @throws 404 for what does not exist, was deleted, or belongs to another organization. */
+/**
+ * The object that an id stands for: itself, or the one it was merged into.
+ * @throws 404 for what does not exist, was deleted, or belongs to another organization.
+ */
 export async function subjectOf(
   store: Store,
   tx: Tx,
@@ -40,13 +44,15 @@ export async function subjectOf(
   resource: Resource,
   id: number,
 ): Promise<Subject> {
-  const [held] = await holdObjects(tx, org_id, resource, [id])
+  let [held] = await holdObjects(tx, org_id, resource, [id])
+  const head = held ? undefined : (await headsOf(store.db, org_id, [id])).get(id)
+  if (head !== undefined) [held] = await holdObjects(tx, org_id, resource, [head])
   if (!held) throw notFound(`${resource.title} ${resource.prefix}_${id}`)
   const [known, sources] = await Promise.all([
-    assertionsOf(store.db, org_id, [id]),
+    assertionsOf(store.db, org_id, [held.id]),
     ranksOf(store.db, org_id),
   ])
-  return { ...held, resource, known: known.get(id) ?? [], sources }
+  return { ...held, resource, known: known.get(held.id) ?? [], sources }
 }
 
 /** Claims to make, by one source and for one reason. */
@@ -54,7 +60,7 @@ export interface Making {
   source_id: number
   /** 0 to 1000. */
   confidence: number
-  claims: Claim[]
+  claims: StatedClaim[]
   reason: string
   /** As the audit log calls it, and what it says beside the reason. */
   action: string
@@ -193,7 +199,7 @@ async function guarded<T>(query: Promise<T>): Promise<T> {
 }
 
 function knownClaim(
-  claim: Claim,
+  claim: StatedClaim,
   { source_id, confidence, reason }: Making,
   { actor }: WriteRequest,
   at: Date,

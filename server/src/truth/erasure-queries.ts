@@ -1,5 +1,5 @@
 /** SQL of erasures: the requests, what each takes away, and what is left of sealed audit entries. */
-import { columns } from '../kit/row.ts'
+import { columns, searchText } from '../kit/row.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import type { Actor, OrgDb, Tx } from '../kit/types.ts'
 
@@ -120,11 +120,40 @@ export async function emptyTombstone(
   names: readonly string[],
 ): Promise<void> {
   const emptied = columns(resource).filter(({ name }) => names.includes(name))
-  const sets = emptied.map(({ name }) => `, ${name} = null`).join('')
-  await tx.query(
-    `update ${resource.name} set body = $3, search = ''${sets} where org_id = $1 and id = $2`,
-    [org_id, id, JSON.stringify(body)],
+  const sets = emptied.map(
+    ({ name }) => `, ${name} = ${Array.isArray(body[name]) ? `'{}'` : 'null'}`,
   )
+  await tx.query(
+    `update ${resource.name} set body = $3, search = $4${sets.join('')} where org_id = $1 and id = $2`,
+    [org_id, id, JSON.stringify(body), searchText(resource, body)],
+  )
+}
+
+/** What was merged into an object, in the order of the ids. */
+export async function membersIn(tx: Tx, org_id: number, head: number): Promise<number[]> {
+  const rows = await tx.query<{ object_id: string }>(
+    'select object_id from cluster_member where org_id = $1 and head_id = $2 order by object_id',
+    [org_id, head],
+  )
+  return rows.map(({ object_id }) => Number(object_id))
+}
+
+/** Takes away what speaks for or against objects being one. @returns the merges that it was taken from. */
+export async function eraseEvidence(
+  tx: Tx,
+  org_id: number,
+  ids: readonly number[],
+): Promise<number[]> {
+  await tx.query(
+    `update match_candidate set evidence = '[]' where org_id = $1 and (low_id = any($2::bigint[]) or high_id = any($2::bigint[]))`,
+    [org_id, ids],
+  )
+  const rows = await tx.query<{ id: string }>(
+    `update object_merge set evidence = '[]', reason = null
+     where org_id = $1 and (winner_id = any($2::bigint[]) or loser_id = any($2::bigint[])) returning id`,
+    [org_id, ids],
+  )
+  return rows.map(({ id }) => Number(id))
 }
 
 /** Sealed audit entries about an object. */

@@ -4,7 +4,10 @@
  */
 import { createHash } from 'node:crypto'
 import { canonical } from '../audit/index.ts'
+import { flightsIn } from '../db/db.ts'
 import { bulkStatement } from '../kit/bulk-door.ts'
+import { headsOf } from '../kit/cluster-queries.ts'
+import { lockStatement } from '../kit/door-locks.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { assertionsOf, ranksOf } from '../kit/history.ts'
@@ -24,10 +27,12 @@ import type { WriteRequest } from '../kit/write.ts'
 import { registry } from '../resources.ts'
 import {
   emptyTombstone,
+  eraseEvidence,
   eraseObject,
   holdTombstone,
   insertErasure,
   listErasures,
+  membersIn,
   moveErasure,
   redactSealed,
   sealedOf,
@@ -76,7 +81,7 @@ export async function getErasure(db: OrgDb, org_id: number, text: string): Promi
 }
 
 /**
- * Queues an erasure.
+ * Queues an erasure. What was merged is erased where it stands, with all that stands there.
  * @throws 404 for objects that do not exist, 409 for one that would be erased as a whole and was not deleted, 422 for
  *   attributes that may not be empty.
  */
@@ -86,11 +91,15 @@ export async function askErasure(
   body: ErasureBody,
 ): Promise<Answered> {
   const { org_id, actor } = request
-  const objects = body.object_ids.map((text, i) => objectOf(registry, text, `object_ids[${i}]`))
-  const issues = objects.flatMap(({ resource }) => attributeIssues(resource, body.attributes ?? []))
+  const named = body.object_ids.map((text, i) => objectOf(registry, text, `object_ids[${i}]`))
+  const issues = named.flatMap(({ resource }) => attributeIssues(resource, body.attributes ?? []))
   if (issues.length > 0) throw invalid(issues)
   const [id] = (await store.db.ids(1)) as [number]
   return await once(store, request, async (tx) => {
+    const ids = named.map(({ id: object_id }) => object_id)
+    const heads = await headsOf(store.db, org_id, ids)
+    const standing = named.map((one) => ({ ...one, id: heads.get(one.id) ?? one.id }))
+    const objects = [...new Map(standing.map((one) => [one.id, one])).values()]
     for (const { resource, id: object_id } of objects)
       await requireErasable(store, org_id, resource, object_id, body.attributes === undefined)
     const erasure: Erasure = {
@@ -183,11 +192,38 @@ async function eraseOne(
   resource: Resource,
   id: number,
 ): Promise<Record<string, number>> {
-  await eraseRow(store, tx, org_id, erasure, resource, id)
-  const text = publicId(resource.prefix, id)
-  const counts = await eraseObject(tx, org_id, id, text, erasure.attributes)
-  const sealed = await redact(tx, org_id, erasure, id)
-  return { ...counts, sealed_entries: sealed }
+  const head = await holdStanding(tx, org_id, resource, id)
+  const members = await membersIn(tx, org_id, head)
+  const counts: Record<string, number> = {}
+  const add = (more: Record<string, number>): void => {
+    for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
+  }
+  for (const part of [head, ...members]) {
+    await eraseRow(store, tx, org_id, erasure, resource, part)
+    const text = publicId(resource.prefix, part)
+    add(await eraseObject(tx, org_id, part, text, erasure.attributes))
+    add({ sealed_entries: await redact(tx, org_id, erasure, part) })
+  }
+  // Why two were thought to be one quotes both.
+  for (const merge of await eraseEvidence(tx, org_id, [head, ...members])) {
+    const quoting = { ...erasure, attributes: ['evidence', 'reason'] }
+    await eraseObject(tx, org_id, merge, publicId('mrg', merge), quoting.attributes)
+    add({ sealed_entries: await redact(tx, org_id, quoting, merge) })
+  }
+  return counts
+}
+
+/** The object that the id stands for, which no merge moves until the transaction ends. */
+async function holdStanding(
+  tx: Tx,
+  org_id: number,
+  resource: Resource,
+  id: number,
+): Promise<number> {
+  const { sql, params } = lockStatement(resource, org_id, id)
+  await tx.query(sql, params)
+  const head = (await headsOf(flightsIn(tx), org_id, [id])).get(id)
+  return head === undefined ? id : await holdStanding(tx, org_id, resource, head)
 }
 
 /** The row without what is erased: that of a living object through the door, a tombstone as it stands. */

@@ -1,4 +1,5 @@
 /** Facts of all objects, each with what became of it. */
+import { headsOf } from '../kit/cluster-queries.ts'
 import { invalid, notFound } from '../kit/errors.ts'
 import { assertionsOf, ranksOf } from '../kit/history.ts'
 import { idDigits } from '../kit/ids.ts'
@@ -77,13 +78,15 @@ function digits(field: string, prefix: string, text: string): number {
   throw invalid([{ field, code: 'invalid_id', message }])
 }
 
-/** Each fact with what became of it; null for one of an object that the caller may not see. */
+/** Each fact with what became of it where its object stands; null for one of an object that the caller may not see. */
 async function withStatus(
   store: Store,
   org_id: number,
   rows: readonly Found[],
 ): Promise<(Row | null)[]> {
-  const ids = [...new Set(rows.map(({ object_id }) => object_id))]
+  const members = [...new Set(rows.map(({ object_id }) => object_id))]
+  const heads = await headsOf(store.db, org_id, members)
+  const ids = [...new Set(members.map((id) => heads.get(id) ?? id))]
   const [known, types, sources] = await Promise.all([
     assertionsOf(store.db, org_id, ids),
     typesOf(store.db, org_id, ids),
@@ -98,15 +101,17 @@ async function withStatus(
     }),
   )
   return rows.map(({ view, object_id, claim, field }) => {
+    const head = heads.get(object_id)
     const own = known
-      .get(object_id)
+      .get(head ?? object_id)
       ?.find(
         (one) =>
+          one.member === (head && object_id) &&
           one.tx_id === claim.tx_id &&
           one.source_id === claim.source_id &&
           one.valid_from === claim.valid_from,
       )
-    const statusOf = judges.get(object_id)
+    const statusOf = judges.get(head ?? object_id)
     if (!statusOf) return null
     const { object_id: id, field: name, ...rest } = view
     const status = own ? statusOf(own, field) : 'superseded'

@@ -3,7 +3,7 @@ import { assertionsOf, ranksOf } from '../kit/history.ts'
 import { invalid } from '../kit/errors.ts'
 import { paging } from '../kit/paging.ts'
 import { sendAnswered, sendPage, writeRequest } from '../kit/routes.ts'
-import { get } from '../kit/store.ts'
+import { getStanding } from '../kit/store.ts'
 import { factNames } from '../kit/row.ts'
 import { registry } from '../resources.ts'
 import { conflictsWhere } from './conflicts.ts'
@@ -75,8 +75,8 @@ function pinRoutes(app: FastifyInstance): void {
     docs.listPins,
     async (request, reply) => {
       const { org_id } = request.caller
-      const { resource, id } = objectOf(app.store.registry, request.params.id)
-      await get(app.store, org_id, resource, id)
+      const { resource, id: named } = objectOf(app.store.registry, request.params.id)
+      const { id } = await getStanding(app.store, org_id, resource, named)
       const [known, sources] = await Promise.all([
         assertionsOf(app.db, org_id, [id]),
         ranksOf(app.db, org_id),

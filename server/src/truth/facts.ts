@@ -10,7 +10,7 @@ import type { Row } from '../kit/resource.ts'
 import { claimView } from '../kit/shape.ts'
 import type { Store } from '../kit/store.ts'
 import { liveClaims } from '../kit/timeline.ts'
-import type { Claim } from '../kit/timeline.ts'
+import type { Claim, StatedClaim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
 import { API_SOURCE } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
@@ -48,9 +48,10 @@ export async function stateFacts(
     const after = await makeClaims(tx, request, subject, making)
     const made = after.known.slice(-making.claims.length)
     const statusOf = statuses(after, Date.now())
+    const object_id = publicId(resource.prefix, after.id)
     const facts = made.flatMap((claim) =>
       Object.keys(claim.attrs).map((field) => ({
-        object_id: body.object,
+        object_id,
         field,
         status: statusOf(claim, field),
         ...claimView(claim, field, subject.sources),
@@ -58,7 +59,7 @@ export async function stateFacts(
     )
     const retracted = making.claims.flatMap(({ retracts }) => retracts ?? [])
     const { op: operation } = body
-    const view = { object: 'fact_change', object_id: body.object, op: operation }
+    const view = { object: 'fact_change', object_id, op: operation }
     const answer = { ...view, version: after.version, facts, retracted }
     return { status: 201, headers: {}, body: JSON.stringify(answer) }
   }
@@ -166,14 +167,19 @@ function sourceIn({ sources }: Subject, { source }: FactBody, issues: Issue[]): 
   return API_SOURCE
 }
 
-/** Takes back claims of the source: those that begin at a time, or else the ones that hold now. */
+/**
+ * Takes back claims of the source: those that begin at a time, or else the ones that hold now. Of several records that became
+ * one object, the object's own comes first.
+ */
 export function retractions(
   { known, resource }: Pick<Subject, 'known' | 'resource'>,
   source_id: number,
   names: readonly string[],
   from: number | null,
-): Claim[] {
-  const own = known.filter((claim) => claim.source_id === source_id)
+): StatedClaim[] {
+  const own = known
+    .filter((claim) => claim.source_id === source_id)
+    .sort((a, b) => (a.member ?? 0) - (b.member ?? 0))
   const held = liveClaims(own, Date.now())
   const issues: Issue[] = []
   const starts = names.map((name) => {
@@ -183,16 +189,27 @@ export function retractions(
         : own.filter(
             (one) => one.valid_from === from && name in one.attrs && !isRetracted(one, name, own),
           )
-    if (claim) return { name, at: claim.valid_from }
+    if (claim) return { name, at: claim.valid_from, member: claim.member }
     const message = `${publicId('src', source_id)} has no such claim on ${name} of this ${resource.title.toLowerCase()}`
     issues.push({ field: 'attribute', code: 'not_found', message })
-    return { name, at: 0 }
+    return { name, at: 0, member: undefined }
   })
   if (issues.length > 0) throw invalid(issues)
-  return [...Map.groupBy(starts, ({ at }) => at)].map(([valid_from, list]) => ({
-    valid_from,
-    valid_to: null,
-    attrs: {},
-    retracts: list.map(({ name }) => name),
-  }))
+  return [...Map.groupBy(starts, ({ at, member }) => `${at} ${member}`).values()].map((list) =>
+    withdrawal(
+      list[0]?.at as number,
+      list[0]?.member,
+      list.map(({ name }) => name),
+    ),
+  )
+}
+
+/** A claim that takes back what begins at a time, on the record of which it was said. */
+export function withdrawal(
+  valid_from: number,
+  member: number | undefined,
+  retracts: string[],
+): StatedClaim {
+  const of = member === undefined ? {} : { member }
+  return { valid_from, valid_to: null, attrs: {}, retracts, ...of }
 }

@@ -13,8 +13,9 @@ export interface Search {
 }
 
 /**
- * Objects that several sources speak of, in the order of their ids. Looks at keys of claims alone, an index lookup for each
- * object, unless an attribute is asked for.
+ * Objects that several sources speak of, or that others were merged into, in the order of their ids: one source may say
+ * different things of what became one. Looks at keys alone, two index lookups for each object, unless an attribute is asked
+ * for.
  */
 export async function contestedIds(
   db: OrgDb,
@@ -23,14 +24,16 @@ export async function contestedIds(
   after: number,
   limit: number,
 ): Promise<number[]> {
-  const claims = 'from assertion a where a.org_id = $1::bigint and a.object_id = t.id'
+  const claims = 'from assertion a where a.org_id = $1::bigint and a.object_id'
+  const members =
+    'select m.object_id from cluster_member m where m.org_id = $1::bigint and m.head_id = t.id'
   const several = alone ? 'max(a.source_id) > 1' : 'min(a.source_id) < max(a.source_id)'
   const differ = alone ? 'count(*) > 0' : `count(distinct a.attrs -> $4::text) > 1`
   const [rows = []] = await db.fly(org_id, [
     {
       sql: `select t.id from ${resource.name} t where t.org_id = $1::bigint and t.id > $2::bigint and t.contested and t.deleted_at is null
-          and (select ${several} ${claims})
-          ${attribute === null ? '' : `and (select ${differ} ${claims} and a.attrs ? $4::text)`}
+          and ((select ${several} ${claims} = t.id) or exists (${members}))
+          ${attribute === null ? '' : `and (select ${differ} ${claims} = any(array(select t.id union all ${members})) and a.attrs ? $4::text)`}
         order by t.id limit $3::integer`,
       params: [org_id, after, limit, ...(attribute === null ? [] : [attribute])],
     },

@@ -9,11 +9,12 @@ import type { Row } from '../kit/resource.ts'
 import type { Store } from '../kit/store.ts'
 import { PIN, UNTIL_SOURCE_CHANGES } from '../kit/survivorship.ts'
 import { fold, liveClaims } from '../kit/timeline.ts'
-import type { Claim } from '../kit/timeline.ts'
+import type { Claim, StatedClaim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import { makeClaims, retried, subjectOf, valueFor } from './claims.ts'
 import type { Subject } from './claims.ts'
+import { withdrawal } from './facts.ts'
 import { objectOf } from './object.ts'
 import { isRetracted } from './views.ts'
 import type { Claims } from './views.ts'
@@ -57,7 +58,10 @@ export async function pin(
     const after = await makeClaims(tx, request, subject, {
       source_id: USER_SOURCE,
       confidence: 1_000,
-      claims: [...withdrawals(subject, attribute).filter((c) => c.valid_from !== at), claim],
+      claims: [
+        ...withdrawals(subject, attribute).filter((c) => c.valid_from !== at || c.member),
+        claim,
+      ],
       reason,
       action: 'value.pinned',
       details: { attribute, expires: body.expires ?? null },
@@ -100,15 +104,12 @@ function expiryOf(text: string | null, at: number): number | null {
 }
 
 /** Takes every pin of the attribute back. */
-function withdrawals({ known }: Subject, attribute: string): Claim[] {
+function withdrawals({ known }: Subject, attribute: string): StatedClaim[] {
   const pins = pinsIn(known).filter((claim) => attribute in claim.attrs)
-  const starts = new Set(pins.map(({ valid_from }) => valid_from))
-  return [...starts].map((valid_from) => ({
-    valid_from,
-    valid_to: null,
-    attrs: {},
-    retracts: [attribute],
-  }))
+  const starts = Map.groupBy(pins, ({ valid_from, member }) => `${valid_from} ${member}`)
+  return [...starts.values()].flatMap(([first]) =>
+    first ? [withdrawal(first.valid_from, first.member, [attribute])] : [],
+  )
 }
 
 /** Pins that were not taken back. */

@@ -47,11 +47,12 @@ export function statuses(
   }
 }
 
-/** A later transaction of the same source says that it should not have been made. */
+/** A later transaction of the same source says of the same member that it should not have been made. */
 export function isRetracted(claim: Known, name: string, known: readonly Known[]): boolean {
   return known.some(
     (other) =>
       other.source_id === claim.source_id &&
+      other.member === claim.member &&
       other.valid_from === claim.valid_from &&
       other.tx_id > claim.tx_id &&
       other.retracts?.includes(name),

@@ -1,5 +1,6 @@
 /** The background work of truth: changes of rules, claims that begin or end by themselves, freshness, erasures. */
 import type { Db } from '../db/db.ts'
+import { headsOf } from '../kit/cluster-queries.ts'
 import type { Actor } from '../kit/types.ts'
 import { bareStore } from '../organizations/service.ts'
 import { registry } from '../resources.ts'
@@ -47,13 +48,15 @@ export async function tendOrganization(db: Db, org_id: number, now: Date): Promi
   await stepErasure(store, org_id)
 }
 
-/** Weighs again what begins or ends by now. */
+/** Weighs again what begins or ends by now; what was merged since is weighed where it stands. */
 async function refoldDue(db: Db, org_id: number, now: Date): Promise<void> {
   await db.transaction(org_id, async (tx) => {
     const due = await takeDue(tx, org_id, now, DUE)
+    const planned = due.map(({ object_id }) => object_id)
+    const heads = await headsOf(db, org_id, planned)
     for (const [type, list] of Map.groupBy(due, ({ object_type }) => object_type)) {
       const resource = registry.get(type)
-      const ids = list.map(({ object_id }) => object_id)
+      const ids = [...new Set(list.map(({ object_id: id }) => heads.get(id) ?? id))]
       if (resource) await refold(db, tx, org_id, resource, ids, CLOCK, now)
     }
   })
