@@ -116,7 +116,7 @@ grant select (
   gross_area, rentable_area, usable_area, load_factor, measurement_standard, remeasured_date, parking_spaces,
   parking_ratio, elevators_passenger, elevators_freight, clear_height, column_spacing, dock_doors, drive_in_doors,
   trailer_stalls, power_amps, construction_type, hvac_type, sprinklered, ada_compliant, energy_star_score, site_eui,
-  source_eui, ghg_intensity, tags
+  source_eui, ghg_intensity, site_energy_use, electricity_use, natural_gas_use, steam_use, ghg_emissions, tags
 ) on building to grid_console;
 create policy building_console on building for select to grid_console using (org_id = (select app.console_org()));
 create view console.building with (security_barrier = true, security_invoker = true) as
@@ -125,7 +125,8 @@ create view console.building with (security_barrier = true, security_invoker = t
     floors_above_ground, floors_below_ground, gross_area, rentable_area, usable_area, load_factor,
     measurement_standard, remeasured_date, parking_spaces, parking_ratio, elevators_passenger, elevators_freight,
     clear_height, column_spacing, dock_doors, drive_in_doors, trailer_stalls, power_amps, construction_type,
-    hvac_type, sprinklered, ada_compliant, energy_star_score, site_eui, source_eui, ghg_intensity, tags, version,
+    hvac_type, sprinklered, ada_compliant, energy_star_score, site_eui, source_eui, ghg_intensity,
+    site_energy_use, electricity_use, natural_gas_use, steam_use, ghg_emissions, tags, version,
     created_at, updated_at, archived_at, body::jsonb as data
   from public.building where deleted_at is null;
 
@@ -410,6 +411,11 @@ comment on column console.building.energy_star_score is 'The ENERGY STAR score, 
 comment on column console.building.site_eui is 'The energy used at the building in a year, in kBtu per square foot.';
 comment on column console.building.source_eui is 'The primary energy behind that use in a year, in kBtu per square foot.';
 comment on column console.building.ghg_intensity is 'The greenhouse gas emissions in a year, in kilograms of CO2 equivalent per square foot.';
+comment on column console.building.site_energy_use is 'The energy used at the building in a year, in kBtu.';
+comment on column console.building.electricity_use is 'The electricity taken from the grid in a year, in kWh; negative where more was given back.';
+comment on column console.building.natural_gas_use is 'The natural gas used in a year, in therms.';
+comment on column console.building.steam_use is 'The district steam used in a year, in kBtu.';
+comment on column console.building.ghg_emissions is 'The net greenhouse gas emissions in a year, in metric tons of CO2 equivalent.';
 comment on column console.building.tags is 'Labels of your own.';
 comment on column console.building.version is 'Counts the writes to the object.';
 comment on column console.building.created_at is 'When it was first written.';

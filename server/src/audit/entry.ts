@@ -47,7 +47,7 @@ const PREFIXES: Readonly<Record<string, string>> = {
   schema_field: 'fld',
   schema_plan: 'pln',
   app_installation: 'inst',
-  connection: 'con',
+  connection: 'cnx',
   schedule: 'sch',
   merge: 'mrg',
   do_not_link: 'dnl',

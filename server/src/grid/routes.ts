@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ownResource, ownSchema } from '../kit/extended.ts'
-import { claimName, deployed, extensionKey, extensionNamed, shownClaim } from '../kit/extension.ts'
+import { deployed, extensionKey, extensionNamed, shownView } from '../kit/extension.ts'
 import { ownerOf } from '../kit/history.ts'
 import { paging } from '../kit/paging.ts'
 import { parseGetQuery } from '../kit/query.ts'
@@ -111,7 +111,7 @@ function list(
     const found = await findClaims(app.store, caller.org_id, params.id, times)
     const views = await rows({ found, times, field, caller })
     const wanted = field === null ? views : views.filter((row) => row['field'] === field)
-    const all = wanted.map((view) => shownView(resource, view))
+    const all = wanted.map((view) => shownView(resource.extensions, view))
     return sendSlice(
       app.store,
       caller.org_id,
@@ -128,13 +128,6 @@ function list(
 function fieldKey({ extensions }: Resource, field: string): string {
   const own = field.startsWith('ext.') ? extensionNamed(extensions, field.slice(4)) : undefined
   return own ? extensionKey(own.id) : field
-}
-
-/** A view of claims as clients see it: fields of the organization's own by name. */
-function shownView({ extensions }: Resource, view: Row): Row {
-  const { field } = view
-  if (extensions.length === 0 || typeof field !== 'string') return view
-  return { ...shownClaim(extensions, field, view), field: claimName(extensions, field) }
 }
 
 /** A page of rows that are all at hand; the cursor is a position among them. */

@@ -10,7 +10,14 @@ import { SYSTEM } from '../organizations/service.ts'
 import { saveCandidates } from './candidate-queries.ts'
 import type { Finding } from './candidate-queries.ts'
 import { IDENTIFIERS, SHORTEST } from './identifiers.ts'
-import { alike, beforeFirst, leasesAlike, nextObjects, sameIdentifier, sideOf } from './match-queries.ts'
+import {
+  alike,
+  beforeFirst,
+  leasesAlike,
+  nextObjects,
+  sameIdentifier,
+  sideOf,
+} from './match-queries.ts'
 import type { Hit, Near, Standing } from './match-queries.ts'
 import { merge } from './merge.ts'
 import type { MergeRequest } from './merge.ts'

@@ -85,7 +85,15 @@ export async function takeRun(tx: Tx, org_id: number): Promise<Run | undefined> 
 export async function saveRun(tx: Tx, org_id: number, run: Run): Promise<void> {
   await tx.query(
     'update match_run set state = $3, after_id = $4, counts = $5, finished_at = $6, side = $7 where org_id = $1 and id = $2',
-    [org_id, run.id, run.state, run.after_id, JSON.stringify(run.counts), run.finished_at, run.side],
+    [
+      org_id,
+      run.id,
+      run.state,
+      run.after_id,
+      JSON.stringify(run.counts),
+      run.finished_at,
+      run.side,
+    ],
   )
 }
 

@@ -28,6 +28,13 @@ const COUNT_FRESH_MS = 60_000
 
 const counts = new WeakMap<object, Map<string, { above: boolean; until: number }>>()
 
+/** A field by which rows of a type are chosen or ordered, and where the request says so. */
+export interface AskedOf {
+  own: ExtensionColumn
+  type: Resource
+  at: string
+}
+
 /** @throws 422 for a filter or sort that would read every row of a type with too many. */
 export async function refuseUnindexed(
   db: Pick<OrgDb, 'fly'>,
@@ -39,20 +46,32 @@ export async function refuseUnindexed(
     ...conditions.map(({ column: { own }, via }) => ({ own, type: via?.target ?? resource })),
     ...sort.map(({ own }) => ({ own, type: resource })),
   ]
+  const known = asked.flatMap(({ own, type }) =>
+    own ? [{ own, type, at: `ext.${own.extension.name}` }] : [],
+  )
+  await refuseLarge(db, org_id, known)
+}
+
+/** The same for what any request asks. */
+export async function refuseLarge(
+  db: Pick<OrgDb, 'fly'>,
+  org_id: number,
+  asked: readonly AskedOf[],
+): Promise<void> {
   const issues: Issue[] = []
-  for (const { own, type } of asked) {
-    if (!own || own.extension.indexed || !(await isLarge(db, org_id, type))) continue
-    issues.push(issueOf(own))
+  for (const { own, type, at } of asked) {
+    if (own.extension.indexed || !(await isLarge(db, org_id, type))) continue
+    issues.push(issueOf(own, at))
   }
   if (issues.length > 0) throw invalid(issues)
 }
 
-function issueOf({ extension: { name, filterable } }: ExtensionColumn): Issue {
+function issueOf({ extension: { filterable } }: ExtensionColumn, field: string): Issue {
   const most = LIMITS.unindexed_objects.toLocaleString('en-US')
   const message = filterable
     ? 'is being indexed; try again in a minute'
     : `is not filterable: with more than ${most} objects of the type, make it so with set_filterable`
-  return { field: `ext.${name}`, code: 'not_filterable', message }
+  return { field, code: 'not_filterable', message }
 }
 
 async function isLarge(

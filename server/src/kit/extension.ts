@@ -127,6 +127,13 @@ export function presentName(
   return found ? `ext.${found.name}` : path
 }
 
+/** The name under which facts hold an attribute: the key of `ext.green_share`, null where no deployed field has the name. */
+export function factKey(extensions: readonly Extension[], name: string): string | null {
+  if (!name.startsWith('ext.')) return name
+  const found = extensionNamed(extensions, name.slice(4))
+  return found ? extensionKey(found.id) : null
+}
+
 /** `ext.green_share` for the key of a fact, whatever has become of its field; other names as they are. */
 export function claimName(extensions: readonly Extension[], name: string): string {
   if (!isExtensionKey(name)) return name
@@ -186,6 +193,13 @@ export function shownClaim(extensions: readonly Extension[], key: string, view: 
     )
   }
   return shown(view) as Row
+}
+
+/** A view of claims on the field that it names, as clients see it. */
+export function shownView(extensions: readonly Extension[], view: Row): Row {
+  const { field } = view
+  if (extensions.length === 0 || typeof field !== 'string') return view
+  return { ...shownClaim(extensions, field, view), field: claimName(extensions, field) }
 }
 
 /** Money in its stored form: exact, as text; with its currency where the field leaves that to each value. */

@@ -248,8 +248,12 @@ export function conditionSql(condition: Condition, params: string[]): string {
 /** What the index answers alone: values that are there. */
 const INDEXED: readonly Operator[] = ['eq', 'in', 'gt', 'gte', 'lt', 'lte']
 
-function matched(alias: string, condition: Condition, params: string[]): string {
-  const { column, op, values } = condition
+/** SQL of one condition on a column of the table of that alias, by the index where it answers. */
+export function matched(
+  alias: string,
+  { column, op, values }: Pick<Condition, 'column' | 'op' | 'values'>,
+  params: string[],
+): string {
   const { own } = column
   if (!own?.index || !own.extension.indexed || !INDEXED.includes(op))
     return comparisonSql(columnSql(column, alias), column.type, op, values, params)

@@ -2,7 +2,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { JSON_TYPE } from '../kit/object-routes.ts'
 import type { Row } from '../kit/resource.ts'
-import { csvOf, isExact } from './csv.ts'
+import { csvHeader, csvLine } from '../kit/tables/csv.ts'
+import { csvColumn } from './csv.ts'
 import { planWarnings } from './plan.ts'
 import type { QueryPage } from './run.ts'
 import { kindOf } from './select.ts'
@@ -19,10 +20,9 @@ export function sendQuery(
   if (!explain && wantsCsv(request, format)) return sendCsv(reply, page)
   const { compiled, plan, has_more, next_cursor } = page
   const names = compiled.outputs.map(({ name }) => name)
-  const data = page.rows.map((text) => {
-    const values = JSON.parse(text) as unknown[]
-    return Object.fromEntries(names.map((name, i) => [name, values[i]]))
-  })
+  const data = page.rows.map((values) =>
+    Object.fromEntries(names.map((name, i) => [name, values[i]])),
+  )
   const columns = compiled.outputs.map((output) => {
     const { name, path, aggregate } = output
     return { name, kind: kindOf(output), path, aggregate }
@@ -55,13 +55,12 @@ function sendCsv(
   reply: FastifyReply,
   { compiled, rows, has_more, next_cursor }: QueryPage,
 ): FastifyReply {
-  const { outputs } = compiled
-  const values = rows.map((text) => JSON.parse(text) as unknown[])
-  const text = csvOf(
-    outputs.map(({ name }) => name),
-    values,
-    outputs.map(isExact),
-  )
+  const columns = compiled.outputs.map((output) => csvColumn(output))
+  const lines = rows.map((values) => {
+    const row = Object.fromEntries(columns.map(({ name }, i) => [name, values[i]]))
+    return csvLine(columns, row)
+  })
+  const text = `${csvHeader(columns)}${lines.join('')}`
   reply.headers({
     'x-has-more': String(has_more),
     ...(next_cursor ? { 'x-next-cursor': next_cursor } : {}),

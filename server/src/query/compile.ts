@@ -85,7 +85,12 @@ interface Parts {
 
 function whereSql({ body, sources, params, issues, open }: Parts): string {
   const { base } = sources
-  const resolve = (name: string, at: string): Compared | null => sources.resolve(name, at)
+  // Rows of another time are in no index.
+  const indexed = body.as_of === undefined
+  const resolve = (name: string, at: string): Compared | null => {
+    const operand = sources.chosenBy(name, at)
+    return operand && !indexed ? { field: operand.field, sql: operand.sql } : operand
+  }
   const own = [ownedSql(base, 't', '$1::bigint')]
   if (base.resource) {
     own.push('t.deleted_at is null')
@@ -128,7 +133,7 @@ function sortKeys(
   if (order.length > ORDER_MAX)
     issues.push({ field: 'order_by', code: 'too_many', message: `at most ${ORDER_MAX}` })
   const asked = order.slice(0, ORDER_MAX).flatMap(([path = '', way], i): SortKey[] => {
-    const operand = sources.resolve(path, `order_by[${i}]`)
+    const operand = sources.chosenBy(path, `order_by[${i}]`)
     if (!operand) return []
     const { field, sql, alias } = operand
     const own = alias === 't' && sql === `t.${path}` ? {} : { sql }
@@ -207,7 +212,7 @@ function groupsOf(
   if (paths.length > GROUPS_MAX)
     issues.push({ field: 'group_by', code: 'too_many', message: `at most ${GROUPS_MAX}` })
   return paths.slice(0, GROUPS_MAX).flatMap((path, i) => {
-    const operand = sources.resolve(path, `group_by[${i}]`)
+    const operand = sources.comparable(path, `group_by[${i}]`)
     return operand ? [{ path, sql: operand.sql }] : []
   })
 }
@@ -219,11 +224,16 @@ function unknownColumn(name: string, field: string, columns: readonly Output[]):
   return { field, code: 'unknown_field', message, allowed, ...(suggestion ? { suggestion } : {}) }
 }
 
+/** Amounts of a field of the organization's own are in the one currency of the field. */
+const ownMoney = /(^|\.)ext\.[^.]+$/
+
 /** What an answer would not show by itself. */
 function warningsOf(body: QueryBody, columns: readonly Output[]): string[] {
   const added = columns.filter(
-    ({ aggregate, field }) =>
-      field.field.kind === 'money' && (aggregate === 'sum' || aggregate === 'avg'),
+    ({ aggregate, field, path }) =>
+      field.field.kind === 'money' &&
+      !ownMoney.test(path ?? '') &&
+      (aggregate === 'sum' || aggregate === 'avg'),
   )
   const apart = [...(body.group_by ?? []), ...namesIn(body.where)]
   if (added.length === 0 || apart.some((path) => /(^|\.)currency$/.test(path))) return []

@@ -1,29 +1,12 @@
-/** Rows of an answer as CSV: a header, then one line per row; RFC 4180. */
+/** The columns of an answer as those of a table. */
+import type { TableColumn } from '../kit/tables/columns.ts'
 import type { Output } from './select.ts'
 
-/** Spreadsheets take a text that starts with one of these signs for a formula; an apostrophe makes it text. */
-const FORMULA = /^[=+\-@\t\r]/
-
-export function csvOf(
-  names: readonly string[],
-  rows: readonly (readonly unknown[])[],
-  exact: readonly boolean[],
-): string {
-  const header = names.map((name) => csvCell(name, false))
-  const lines = rows.map((row) =>
-    row.map((value, i) => csvCell(value, exact[i] === true)).join(','),
-  )
-  return `${[header.join(','), ...lines].join('\r\n')}\r\n`
-}
-
-/** Is a text of this column a number, which no spreadsheet runs: `-12.50`? */
-export function isExact({ field }: Output): boolean {
-  return field.type !== 'text' && field.type !== 'json' && field.type !== 'text[]'
-}
-
-function csvCell(value: unknown, exact: boolean): string {
-  if (value === null || value === undefined) return ''
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const safe = !exact && typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+/** What is a number or a time by its type stays as it is where a spreadsheet would take a text for a formula. */
+export function csvColumn({ name, field: { type, own } }: Output): TableColumn {
+  // An option is a number to the database and a word to who reads the table.
+  const words =
+    type === 'text' || type === 'text[]' || (own !== undefined && own.allowed !== undefined)
+  const kind = words ? 'text' : type === 'json' ? 'json' : 'decimal'
+  return { name, path: [name], kind, digits: null }
 }

@@ -1,10 +1,12 @@
 /** What a query reads, as data: the types of the registry, the facts and the schema, each with its fields as SQL. */
 import { filterColumns, referencePrefix } from '../kit/filter.ts'
+import type { ExtensionColumn } from '../kit/extension-column.ts'
 import type { ColumnType, Field } from '../kit/field.ts'
 import { relationsOf } from '../kit/query.ts'
 import type { Registry } from '../kit/query.ts'
 import { allFields } from '../kit/resource.ts'
 import type { Resource } from '../kit/resource.ts'
+import { extensionFields } from './ext.ts'
 
 /** `json` is what has no one type in SQL: lists, objects, values of facts. */
 export type ValueType = ColumnType | 'json'
@@ -19,6 +21,12 @@ export interface EntityField {
   sql: (alias: string) => string
   /** SQL of the value as answers show it, where its kind does not say. */
   show?: (alias: string) => string
+  /** The value as clients see it, of what the statement answered. */
+  present?: (value: unknown) => unknown
+  /** How a field of the organization's own is compared. */
+  own?: ExtensionColumn
+  /** Nothing can be compared with it. */
+  shownOnly?: boolean
 }
 
 export interface Entity {
@@ -46,7 +54,9 @@ export function entityOf(resource: Resource, registry: Registry): Entity {
     entity = {
       name: resource.name,
       title: resource.path.replaceAll('_', ' '),
-      fields: new Map(fieldsOf(resource).map((field) => [field.name, field])),
+      fields: new Map(
+        [...fieldsOf(resource), ...extensionFields(resource)].map((field) => [field.name, field]),
+      ),
       relations: new Map(relations),
       keys: [{ name: 'id', sql: null, type: 'bigint' }],
       resource,

@@ -2,6 +2,8 @@
 import { DatabaseError } from 'pg'
 import type { KeyObject } from 'node:crypto'
 import { ApiError, invalid } from '../kit/errors.ts'
+import { ownStore } from '../kit/extended.ts'
+import { refuseLarge } from '../kit/extension-limits.ts'
 import type { Issue } from '../kit/errors.ts'
 import { decodeCursor, encodeCursor, queryHash } from '../kit/page.ts'
 import type { Times } from '../kit/query.ts'
@@ -18,6 +20,7 @@ import { FACT_ROWS, factEntity, schemaEntity } from './facts.ts'
 import { planOf } from './plan.ts'
 import type { Plan } from './plan.ts'
 import { schemaRows } from './schema-rows.ts'
+import type { Output } from './select.ts'
 import { limitTime } from './session-queries.ts'
 import type { Catalog } from './sources.ts'
 import { tablesAt, timesOf } from './times.ts'
@@ -28,8 +31,8 @@ import type { QueryBody } from './types.ts'
 export interface QueryPage {
   compiled: Compiled
   plan: Plan
-  /** Each row as a JSON array in the order of the outputs; none where only the plan was asked for. */
-  rows: string[]
+  /** The values of each row in the order of the outputs; none where only the plan was asked for. */
+  rows: unknown[][]
   has_more: boolean
   next_cursor: string | null
 }
@@ -41,11 +44,12 @@ const LIMIT_DEFAULT = 50
  * @throws 422 for what is wrong in the document or too much; 403 for a type whose scope the caller lacks.
  */
 export async function runQuery(
-  store: Store,
+  declared: Store,
   caller: Caller,
   body: QueryBody,
   cost_max: number,
 ): Promise<QueryPage> {
+  const store = await ownStore(declared, caller.org_id)
   const issues: Issue[] = []
   const catalog = catalogFor(store, caller)
   requireEntity(store, body, issues)
@@ -56,6 +60,7 @@ export async function runQuery(
   const after = cursor ? decodeCursor(store.secret, hash, cursor, Date.now()) : null
   const compiled = compile(timed(body, times), catalog, caller.org_id, limit, after)
   for (const { resource } of compiled.sources.entities) if (resource) allowRead(caller, resource)
+  await refuseLarge(store.db, caller.org_id, compiled.sources.asked)
   const tables = await tablesFor(store, caller, compiled, body, times)
   const statement = statementOf(compiled, tables)
   const { plan, rows } = await execute(store, caller.org_id, statement, cost_max, body.explain)
@@ -63,7 +68,12 @@ export async function runQuery(
 }
 
 /** What is wrong with a query that is kept, but for values it does not have yet. */
-export function problemsOf(store: Store, caller: Caller, body: QueryBody): Issue[] {
+export async function problemsOf(
+  declared: Store,
+  caller: Caller,
+  body: QueryBody,
+): Promise<Issue[]> {
+  const store = await ownStore(declared, caller.org_id)
   const issues: Issue[] = []
   requireEntity(store, body, issues)
   timesOf(body, caller.time_zone, issues)
@@ -139,7 +149,7 @@ async function tablesFor(
   times: Times,
 ): Promise<Tables> {
   const { base } = sources
-  if (base.name === 'schema') return new Map([[base.name, await schemaRows(store, caller.org_id)]])
+  if (base.name === 'schema') return new Map([[base.name, schemaRows(store)]])
   if (base.name === 'fact' || (times.as_of === null && times.known_at === null)) return new Map()
   return await tablesAt(store, caller.org_id, sources, body, times)
 }
@@ -234,5 +244,19 @@ function pageOf(
   const values = last ? compiled.keys.map((_, i) => last[`k${i}`] ?? null) : []
   const next_cursor =
     has_more && !compiled.grouped ? encodeCursor(secret, hash, values, Date.now()) : null
-  return { compiled, plan, rows: page.map(({ row }) => row), has_more, next_cursor }
+  return {
+    compiled,
+    plan,
+    rows: page.map(({ row }) => presented(row, compiled.outputs)),
+    has_more,
+    next_cursor,
+  }
+}
+
+function presented(text: string, outputs: readonly Output[]): unknown[] {
+  const values = JSON.parse(text) as unknown[]
+  return values.map((value, i) => {
+    const { present } = outputs[i] as Output
+    return present ? present(value) : value
+  })
 }

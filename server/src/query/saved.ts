@@ -48,7 +48,7 @@ export async function createSaved(
   request: WriteRequest,
   { name, description = null, query, defaults = {} }: SavedChoices,
 ): Promise<Answered> {
-  requireSound(store, caller, query, defaults)
+  await requireSound(store, caller, query, defaults)
   const { org_id, actor } = request
   const [id] = (await store.db.ids(1)) as [number]
   return await once(store, request, async (tx) => {
@@ -89,7 +89,7 @@ export async function patchSaved(
       ...choices,
       description: choices.description === undefined ? before.description : choices.description,
     }
-    requireSound(store, caller, after.query, after.defaults)
+    await requireSound(store, caller, after.query, after.defaults)
     if (JSON.stringify(after) === JSON.stringify(before)) return before
     const next = { ...after, version: before.version + 1, updated_at: new Date() }
     if (!(await updateSaved(tx, next))) throw taken(next.name)
@@ -146,8 +146,14 @@ export function savedView(saved: SavedQuery): Row {
 }
 
 /** @throws 422 naming what is wrong in the query and in its defaults. */
-function requireSound(store: Store, caller: Caller, query: QueryBody, defaults: Row): void {
-  const issues = problemsOf(store, caller, query).map((issue) => ({
+async function requireSound(
+  store: Store,
+  caller: Caller,
+  query: QueryBody,
+  defaults: Row,
+): Promise<void> {
+  const found = await problemsOf(store, caller, query)
+  const issues = found.map((issue) => ({
     ...issue,
     field: `query.${issue.field}`,
   }))

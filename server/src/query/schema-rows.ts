@@ -1,4 +1,4 @@
-/** The schema as rows of a query: one per field of a type. */
+/** The schema as rows of a query: one per field of a type, those of the organization's own too. */
 import { schemaDocument } from '../grid/schema.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Store } from '../kit/store.ts'
@@ -6,23 +6,31 @@ import type { Store } from '../kit/store.ts'
 interface TypeView {
   name: string
   attributes: Row[]
+  ext: Row[]
 }
 
 const cache = new WeakMap<object, string>()
 
 /** JSON of every field of every type, as the organization has them. */
-export async function schemaRows({ registry }: Store, _org_id: number): Promise<string> {
+export function schemaRows({ registry }: Pick<Store, 'registry'>): string {
   let rows = cache.get(registry)
   if (rows === undefined) {
     const { types } = JSON.parse(schemaDocument([...registry.values()]).text) as {
       types: TypeView[]
     }
     rows = JSON.stringify(
-      types.flatMap(({ name, attributes }) =>
-        attributes.map((attribute) => ({ ...attribute, type: name })),
-      ),
+      types.flatMap(({ name, attributes, ext }) => [
+        ...attributes.map((attribute) => ({ ...attribute, type: name })),
+        ...ext.map((attribute) => ({
+          ...attribute,
+          type: name,
+          read_only: attribute['kind'] === 'formula',
+          derived: attribute['kind'] === 'formula',
+          relation: null,
+        })),
+      ]),
     )
     cache.set(registry, rows)
   }
-  return await Promise.resolve(rows)
+  return rows
 }

@@ -20,6 +20,8 @@ export interface Output {
   sql: string
   /** SQL of the value as it is shown. */
   shown: string
+  /** The value as clients see it, of what the statement answered. */
+  present?: (value: unknown) => unknown
 }
 
 const NAME = /^[a-z][a-z0-9_.]{0,79}$/i
@@ -65,7 +67,8 @@ function plain(path: string, as: string | null, at: string, sources: Sources): O
   if (!operand) return null
   const { field, sql, alias } = operand
   const text = field.show ? field.show(alias) : shown(field, sql)
-  return { name: as ?? path, path, aggregate: null, field, sql, shown: text }
+  const present = field.present ? { present: field.present } : {}
+  return { name: as ?? path, path, aggregate: null, field, sql, shown: text, ...present }
 }
 
 /** `{"sum": "rentable_area", "as": "area"}`, or `{"field": "tenant.display_name", "as": "tenant"}`. */
@@ -108,7 +111,7 @@ function aggregate(
   issues: Issue[],
 ): Output | null {
   if (name === 'count' && path === '*') return count(as ?? 'count', null, name, 'count(*)')
-  const operand = sources.resolve(path, `${at}.${name}`)
+  const operand = sources.comparable(path, `${at}.${name}`)
   if (!operand) return null
   const called = as ?? `${name}_${path.replaceAll('.', '_')}`
   if (name === 'count') return count(called, path, name, `count(${operand.sql})`)
@@ -132,6 +135,8 @@ function summable(
   name: 'sum' | 'avg' | 'min' | 'max',
   { field, sql, path }: Operand,
 ): ((called: string) => Output) | null {
+  // Options are told by numbers that say nothing.
+  if (field.own && !field.own.operators.includes('gt')) return null
   const numeric = field.type === 'integer' || field.type === 'numeric' || field.type === 'json'
   const fits =
     name === 'sum' || name === 'avg'

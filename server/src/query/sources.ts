@@ -1,8 +1,9 @@
 /** The rows a query reads: its own entity, and what it reaches over relations. */
 import type { Issue } from '../kit/errors.ts'
+import { presentName } from '../kit/extension.ts'
+import type { AskedOf } from '../kit/extension-limits.ts'
 import { closest } from '../kit/validate.ts'
 import type { Entity, EntityField } from './entity.ts'
-import { extField } from './ext.ts'
 import { DEPTH_MAX, JOINS_MAX } from './types.ts'
 
 /** A value that a query names. */
@@ -34,6 +35,8 @@ export class Sources {
   readonly base: Entity
   /** By the path of the relation: `building.property`. */
   readonly joins = new Map<string, Join>()
+  /** Fields of the organization's own by which rows are chosen or ordered. */
+  readonly asked: AskedOf[] = []
   private readonly catalog: Catalog
   private readonly issues: Issue[]
 
@@ -63,6 +66,23 @@ export class Sources {
       if (!next) return null
       place = next
     }
+  }
+
+  /** A value that is compared, put in groups or aggregated. */
+  comparable(path: string, at: string): Operand | null {
+    const operand = this.resolve(path, at)
+    if (!operand?.field.shownOnly) return operand
+    const message = `${path} can only be shown`
+    this.issues.push({ field: at, code: 'unsupported', message })
+    return null
+  }
+
+  /** A value by which rows are chosen or ordered. */
+  chosenBy(path: string, at: string): Operand | null {
+    const operand = this.comparable(path, at)
+    const type = operand?.entity.resource
+    if (operand?.field.own && type) this.asked.push({ own: operand.field.own, type, at })
+    return operand
   }
 
   private join(
@@ -108,7 +128,8 @@ export class Sources {
 }
 
 function fieldOf(entity: Entity, name: string): EntityField | null {
-  return entity.fields.get(name) ?? (entity.resource ? extField(name) : null)
+  const own = entity.resource ? presentName(entity.resource, name) : name
+  return entity.fields.get(own) ?? null
 }
 
 function operand(path: string, { alias, entity }: Place, field: EntityField): Operand {

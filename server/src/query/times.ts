@@ -162,6 +162,7 @@ function recordsOf(resource: Resource, org_id: number, rows: ReadonlyMap<number,
     version: row['version'],
     created_at: row['created_at'],
     updated_at: row['updated_at'],
+    ext: row['ext'],
     body: render(row),
   }))
   return JSON.stringify(records)

@@ -1,7 +1,16 @@
 /** Conditions of a query: trees of and, or and not over the comparisons that lists have, compiled to SQL. */
 import type { Issue } from '../kit/errors.ts'
-import { comparisonSql, describe, literals, OPERATORS, OPERATORS_OF } from '../kit/filter.ts'
+import {
+  comparisonSql,
+  describe,
+  literals,
+  matched,
+  OPERATORS,
+  OPERATORS_OF,
+  operatorsOf,
+} from '../kit/filter.ts'
 import type { Operator } from '../kit/filter.ts'
+import type { Column } from '../kit/row.ts'
 import type { ColumnType } from '../kit/field.ts'
 import { closest } from '../kit/validate.ts'
 import type { EntityField } from './entity.ts'
@@ -12,6 +21,8 @@ import type { Tree } from './types.ts'
 export interface Compared {
   field: EntityField
   sql: string
+  /** The table that has it, where one does: its indexes can be asked. */
+  alias?: string
 }
 
 export interface Conditions {
@@ -76,7 +87,7 @@ function fieldSql(name: string, value: unknown, at: string, to: Conditions): str
 }
 
 function operationSql(
-  { field, sql }: Compared,
+  { field, sql, alias }: Compared,
   op: string,
   given: unknown,
   at: string,
@@ -87,7 +98,7 @@ function operationSql(
       ? refuse(to, at, 'too_many', `at most ${CONDITIONS_MAX} conditions`)
       : 'true'
   const [type, name] = typed(field, sql, given)
-  const allowed = OPERATORS_OF[type]
+  const allowed = field.own ? operatorsOf(columnOf(field, type)) : OPERATORS_OF[type]
   if (!isOperator(op) || !allowed.includes(op)) {
     const suggestion = closest(op, allowed)
     const message = `cannot use '${op}' on ${field.name}`
@@ -104,7 +115,14 @@ function operationSql(
   if (parameter !== null)
     return to.open ? 'true' : refuse(to, at, 'required', `parameter '${parameter}' has no value`)
   const values = valuesOf(field, type, op, given, at, to)
-  return values ? comparisonSql(name, type, op, values, to.params) : 'true'
+  if (!values) return 'true'
+  if (field.own && alias !== undefined)
+    return matched(alias, { column: columnOf(field, type), op, values }, to.params)
+  return comparisonSql(name, type, op, values, to.params)
+}
+
+function columnOf({ name, field, own }: EntityField, type: ColumnType): Column {
+  return { name, type, field, ...(own ? { own } : {}) }
 }
 
 /** A value without a type of its own in SQL is compared as what it is compared with. */
@@ -120,23 +138,24 @@ function typed(field: EntityField, sql: string, given: unknown): [ColumnType, st
 
 /** The values as PostgreSQL reads them; null when they are not such, which is an issue. */
 function valuesOf(
-  { field, prefix, name }: EntityField,
+  compared: EntityField,
   type: ColumnType,
   op: Operator,
   given: unknown,
   at: string,
   to: Conditions,
 ): string[] | null {
+  const { prefix, own } = compared
   const several = op === 'in' || op === 'nin'
   const list: readonly unknown[] = several ? [given].flat() : [given]
   if (list.length === 0 || list.length > VALUES_MAX) {
     refuse(to, at, 'out_of_range', `needs 1 to ${VALUES_MAX} values`)
     return null
   }
-  const column = { name, type, field }
+  const column = columnOf(compared, type)
   const texts = list.map((value) => (fits(value, type, op) ? String(value) : null))
   // An object of any type is told by its id, whose digits no other has.
-  const any = type === 'bigint' && prefix === ''
+  const any = type === 'bigint' && prefix === '' && !own
   const plain = texts.map((text) => (any ? (text?.replace(/^[a-z]+_/, 'x_') ?? null) : text))
   const values = plain.every((text) => text !== null)
     ? literals(any ? 'x' : prefix, column, op, plain)

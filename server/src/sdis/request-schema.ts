@@ -110,7 +110,7 @@ export const JOB_SCHEMA: JsonSchema = {
           maxLength: 200,
           description:
             'Name or id of the connection that is asked, instead of the one that the adapter names.',
-          examples: ['con_1042'],
+          examples: ['cnx_1042'],
         },
         document_id: {
           type: 'string',

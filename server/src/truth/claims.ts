@@ -5,6 +5,9 @@ import { holdStatement } from '../kit/door-locks.ts'
 import { writeStatement } from '../kit/door.ts'
 import type { Change, Written } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
+import { ownResource } from '../kit/extended.ts'
+import { claimName, extensionKey, extensionNamed } from '../kit/extension.ts'
+import { acceptValue } from '../kit/extension-input.ts'
 import type { Issue } from '../kit/errors.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Known } from '../kit/history.ts'
@@ -13,7 +16,7 @@ import { civilDate } from '../kit/query.ts'
 import { record } from '../kit/record.ts'
 import { writableFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { changedFields, factNames, normalise } from '../kit/row.ts'
+import { changedFields, factNames, normalise, previousOf, valueOf } from '../kit/row.ts'
 import type { Store } from '../kit/store.ts'
 import type { Claim, StatedClaim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
@@ -41,9 +44,10 @@ export async function subjectOf(
   store: Store,
   tx: Tx,
   org_id: number,
-  resource: Resource,
+  declared: Resource,
   id: number,
 ): Promise<Subject> {
+  const resource = await ownResource(store, org_id, declared)
   let [held] = await holdObjects(tx, org_id, resource, [id])
   const head = held ? undefined : (await headsOf(store.db, org_id, [id])).get(id)
   if (head !== undefined) [held] = await holdObjects(tx, org_id, resource, [head])
@@ -67,13 +71,44 @@ export interface Making {
   details: Row
 }
 
-/** A value in the form in which it is claimed, or what is wrong with it. */
-export function valueFor(
+/** What is claimed, in the form in which facts hold it, or what is wrong with it. */
+export interface Claimed {
+  /** The name under which facts hold it. */
+  key: string
+  value: unknown
+  issues: Issue[]
+}
+
+/** A value as it is claimed. @param path where the value stands in the request. */
+export function valueFor(resource: Resource, name: string, value: unknown, path: string): Claimed {
+  if (name.startsWith('ext.')) return extensionValue(resource, name, value, path)
+  return { key: name, ...declaredValue(resource, name, value, path) }
+}
+
+function extensionValue(resource: Resource, name: string, value: unknown, path: string): Claimed {
+  const extension = extensionNamed(resource.extensions, name.slice(4))
+  if (!extension)
+    return { key: name, value: null, issues: [unknownAttribute(path, resource, name)] }
+  const key = extensionKey(extension.id)
+  const refused = (issue: Omit<Issue, 'field'>): Claimed => ({
+    key,
+    value: null,
+    issues: [{ field: path, ...issue }],
+  })
+  if (extension.type === 'formula')
+    return refused({ code: 'read_only', message: 'is computed from other fields' })
+  if (value === null && extension.required)
+    return refused({ code: 'required', message: 'is required and cannot be empty' })
+  const accepted = acceptValue(extension, value)
+  return 'issue' in accepted ? refused(accepted.issue) : { key, value: accepted.value, issues: [] }
+}
+
+function declaredValue(
   resource: Resource,
   name: string,
   value: unknown,
   path: string,
-): { value: unknown; issues: Issue[] } {
+): Omit<Claimed, 'key'> {
   const field = writableFields(resource)[name]
   if (!field || field.writeOnly || !factNames(resource).includes(name))
     return { value: null, issues: [unknownAttribute(path, resource, name)] }
@@ -114,7 +149,7 @@ export async function makeClaims(
     operation: 'updated',
     expected: version,
     after,
-    previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
+    previous: previousOf(before, changed),
     changed,
     claims: making.claims.map((claim) => ({ ...claim, confidence: making.confidence })),
     contested: true,
@@ -234,8 +269,11 @@ function refuseBroken(
   const old = new Set(resource.check(before, before, today).map(keyOf))
   const issues = resource.check(after, before, today).filter((issue) => !old.has(keyOf(issue)))
   for (const name of changed) {
-    if (!writableFields(resource)[name]?.required || after[name] !== null) continue
-    issues.push({ field: name, code: 'required', message: 'would be left without any claim' })
+    const own = resource.extensions.find(({ id }) => extensionKey(id) === name)
+    const { required } = own ?? writableFields(resource)[name] ?? { required: false }
+    if (!required || valueOf(after, name) !== null) continue
+    const field = claimName(resource.extensions, name)
+    issues.push({ field, code: 'required', message: 'would be left without any claim' })
   }
   if (issues.length > 0) throw invalid(issues)
 }

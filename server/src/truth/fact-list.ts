@@ -1,6 +1,8 @@
 /** Facts of all objects, each with what became of it. */
 import { headsOf } from '../kit/cluster-queries.ts'
 import { invalid, notFound } from '../kit/errors.ts'
+import { ownSchema } from '../kit/extended.ts'
+import { factKey } from '../kit/extension.ts'
 import { assertionsOf, ranksOf } from '../kit/history.ts'
 import { idDigits } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
@@ -64,11 +66,23 @@ async function filterOf(store: Store, org_id: number, query: FactQuery): Promise
     job_id: job === undefined ? null : digits('job', 'job', job),
     source_id: source === undefined ? null : digits('source', 'src', source),
     object_id: object === undefined ? null : objectOf(store.registry, object, 'object').id,
-    attribute,
+    attributes: await keysOf(store, org_id, attribute),
   }
   if (filter.source_id !== null && !(await ranksOf(store.db, org_id)).has(filter.source_id))
     throw notFound(`Source ${source}`)
   return filter
+}
+
+/** Names under which facts hold the attribute; a field of the organization's own has another key for each type. */
+async function keysOf(
+  store: Store,
+  org_id: number,
+  attribute: string | null,
+): Promise<string[] | null> {
+  if (attribute === null) return null
+  const { registry } = await ownSchema(store, org_id)
+  const keys = [...registry.values()].map(({ extensions }) => factKey(extensions, attribute))
+  return [...new Set(keys)].filter((key) => key !== null)
 }
 
 function digits(field: string, prefix: string, text: string): number {

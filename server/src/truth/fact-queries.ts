@@ -34,7 +34,8 @@ export interface FactFilter {
   job_id: number | null
   source_id: number | null
   object_id: number | null
-  attribute: string | null
+  /** Names under which facts hold it. */
+  attributes: readonly string[] | null
 }
 
 /** A fact with what it is paged by. */
@@ -58,7 +59,7 @@ export async function factsWhere(
   limit: number,
 ): Promise<Found[]> {
   const [tx = '0', object = '0', from = '0', ...field] = (after ?? '').split(':')
-  const { job_id = null, source_id = null, object_id = null, attribute = null } = filter
+  const { job_id = null, source_id = null, object_id = null, attributes = null } = filter
   const rows = await store.db.query<FactRow>(
     org_id,
     `select t.tx_id, a.object_id, a.valid_from, f.key as field, f.value, f.retracted, a.valid_to, a.source_id, a.confidence, a.row_no,
@@ -72,7 +73,7 @@ export async function factsWhere(
      where t.org_id = $1 and t.tx_id >= $2::bigint and (t.tx_id > $2::bigint or a.object_id >= $3::bigint)
        and (t.tx_id, a.object_id, a.valid_from, f.key) > ($2::bigint, $3::bigint, to_timestamp($4::numeric / 1000), $5::text)
        and ($6::bigint is null or t.job_id = $6) and ($7::bigint is null or a.source_id = $7)
-       and ($8::bigint is null or a.object_id = $8) and ($9::text is null or f.key = $9) and f.key <> '_pin'
+       and ($8::bigint is null or a.object_id = $8) and ($9::text[] is null or f.key = any($9)) and f.key <> '_pin'
      order by t.tx_id, a.object_id, a.valid_from, f.key limit $10`,
     [
       org_id,
@@ -83,7 +84,7 @@ export async function factsWhere(
       job_id,
       source_id,
       object_id,
-      attribute,
+      attributes,
       limit,
     ],
   )

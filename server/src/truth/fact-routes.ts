@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { assertionsOf, ranksOf } from '../kit/history.ts'
 import { invalid } from '../kit/errors.ts'
+import { ownResource, ownSchema } from '../kit/extended.ts'
+import { factKey } from '../kit/extension.ts'
 import { paging } from '../kit/paging.ts'
 import { sendAnswered, sendPage, writeRequest } from '../kit/routes.ts'
 import { getStanding } from '../kit/store.ts'
 import { factNames } from '../kit/row.ts'
-import { registry } from '../resources.ts'
+import type { Resource } from '../kit/resource.ts'
+import type { Store } from '../kit/store.ts'
 import { conflictsWhere } from './conflicts.ts'
 import * as docs from './fact-docs.ts'
 import { factsWith } from './fact-list.ts'
@@ -50,7 +53,7 @@ export function factRoutes(app: FastifyInstance): void {
     async (request, reply) => {
       const { limit, cursor, type = null, attribute = null } = request.query
       const { org_id } = request.caller
-      requireAttribute(type, attribute)
+      await requireAttribute(app.store, org_id, type, attribute)
       const page = paging(app.store, org_id, ['conflicts', type ?? '', attribute ?? ''], cursor)
       const filter = { type, attribute }
       const found = await conflictsWhere(app.store, org_id, filter, page.values, limit)
@@ -61,12 +64,23 @@ export function factRoutes(app: FastifyInstance): void {
 }
 
 /** @throws 422 for an attribute that no type meant has. */
-function requireAttribute(type: string | null, attribute: string | null): void {
+async function requireAttribute(
+  store: Store,
+  org_id: number,
+  type: string | null,
+  attribute: string | null,
+): Promise<void> {
   if (attribute === null) return
+  const { registry } = await ownSchema(store, org_id)
   const types = [...registry.values()].filter(({ name }) => type === null || name === type)
-  if (types.some((resource) => factNames(resource).includes(attribute))) return
+  if (types.some((resource) => isAttribute(resource, attribute))) return
   const [first] = types
   if (first) throw invalid([unknownAttribute('attribute', first, attribute)])
+}
+
+function isAttribute(resource: Resource, name: string): boolean {
+  if (name.startsWith('ext.')) return factKey(resource.extensions, name) !== null
+  return factNames(resource).includes(name)
 }
 
 function pinRoutes(app: FastifyInstance): void {
@@ -81,7 +95,8 @@ function pinRoutes(app: FastifyInstance): void {
         assertionsOf(app.db, org_id, [id]),
         ranksOf(app.db, org_id),
       ])
-      const views = pinViews({ resource, known: known.get(id) ?? [], sources }, null)
+      const own = await ownResource(app.store, org_id, resource)
+      const views = pinViews({ resource: own, known: known.get(id) ?? [], sources }, null)
       const { limit, cursor } = request.query
       const page = paging(app.store, org_id, ['pins', request.params.id], cursor)
       const start = page.after ?? 0

@@ -2,6 +2,7 @@
 import { invalid } from '../kit/errors.ts'
 import type { Issue } from '../kit/errors.ts'
 import { instant, isDate } from '../kit/dates.ts'
+import { claimName, shownClaim } from '../kit/extension.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
 import type { Answer, Answered } from '../kit/once.ts'
@@ -46,18 +47,21 @@ export async function stateFacts(
     const subject = await subjectOf(store, tx, request.org_id, resource, id)
     const making = makingOf(subject, request, body)
     const after = await makeClaims(tx, request, subject, making)
+    const { extensions } = subject.resource
     const made = after.known.slice(-making.claims.length)
     const statusOf = statuses(after, Date.now())
     const object_id = publicId(resource.prefix, after.id)
     const facts = made.flatMap((claim) =>
       Object.keys(claim.attrs).map((field) => ({
         object_id,
-        field,
+        field: claimName(extensions, field),
         status: statusOf(claim, field),
-        ...claimView(claim, field, subject.sources),
+        ...shownClaim(extensions, field, claimView(claim, field, subject.sources)),
       })),
     )
-    const retracted = making.claims.flatMap(({ retracts }) => retracts ?? [])
+    const retracted = making.claims.flatMap(({ retracts }) =>
+      (retracts ?? []).map((name) => claimName(extensions, name)),
+    )
     const { op: operation } = body
     const view = { object: 'fact_change', object_id, op: operation }
     const answer = { ...view, version: after.version, facts, retracted }
@@ -75,13 +79,13 @@ function makingOf(subject: Subject, request: WriteRequest, body: FactBody): Maki
   for (const { name, value, path } of issues.length > 0 ? [] : named) {
     const found = valueFor(subject.resource, name, value, path)
     issues.push(...found.issues)
-    attrs[name] = found.value
+    attrs[found.key] = found.value
   }
   if (issues.length > 0) throw invalid(issues)
   const names = named.map(({ name }) => name)
   const claims =
     body.op === 'retract'
-      ? retractions(subject, source_id, names, times.from)
+      ? retractions(subject, source_id, Object.keys(attrs), times.from)
       : [claimOf(times.from ?? Date.now(), times.to, attrs)]
   return {
     source_id,
@@ -190,7 +194,7 @@ export function retractions(
             (one) => one.valid_from === from && name in one.attrs && !isRetracted(one, name, own),
           )
     if (claim) return { name, at: claim.valid_from, member: claim.member }
-    const message = `${publicId('src', source_id)} has no such claim on ${name} of this ${resource.title.toLowerCase()}`
+    const message = `${publicId('src', source_id)} has no such claim on ${claimName(resource.extensions, name)} of this ${resource.title.toLowerCase()}`
     issues.push({ field: 'attribute', code: 'not_found', message })
     return { name, at: 0, member: undefined }
   })

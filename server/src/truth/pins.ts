@@ -2,6 +2,7 @@
 import { instant } from '../kit/dates.ts'
 import { invalid, notFound } from '../kit/errors.ts'
 import type { Known } from '../kit/history.ts'
+import { claimName, factKey, shownClaim } from '../kit/extension.ts'
 import { publicId, idDigits } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
 import type { Answer, Answered } from '../kit/once.ts'
@@ -13,7 +14,7 @@ import type { Claim, StatedClaim } from '../kit/timeline.ts'
 import type { Tx } from '../kit/types.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import { makeClaims, retried, subjectOf, valueFor } from './claims.ts'
-import type { Subject } from './claims.ts'
+import type { Claimed, Subject } from './claims.ts'
 import { withdrawal } from './facts.ts'
 import { objectOf } from './object.ts'
 import { isRetracted } from './views.ts'
@@ -45,38 +46,47 @@ export async function pin(
   const state = async (tx: Tx): Promise<Answer> => {
     const subject = await subjectOf(store, tx, request.org_id, resource, id)
     const { attribute, reason } = body
-    const found = valueFor(resource, attribute, pinnedValue(subject, body), pathOf(body))
+    const found = pinned(subject, body)
     if (found.issues.length > 0) throw invalid(found.issues)
     const at = Math.max(Date.now(), Date.parse(subject.row['updated_at'] as string))
     const until = body.expires === UNTIL_SOURCE_CHANGES
     const claim: Claim = {
       valid_from: at,
       valid_to: until ? null : expiryOf(body.expires ?? null, at),
-      attrs: { [attribute]: found.value, [PIN]: until ? UNTIL_SOURCE_CHANGES : KEPT },
+      attrs: { [found.key]: found.value, [PIN]: until ? UNTIL_SOURCE_CHANGES : KEPT },
       retracts: null,
     }
     const after = await makeClaims(tx, request, subject, {
       source_id: USER_SOURCE,
       confidence: 1_000,
       claims: [
-        ...withdrawals(subject, attribute).filter((c) => c.valid_from !== at || c.member),
+        ...withdrawals(subject, found.key).filter((c) => c.valid_from !== at || c.member),
         claim,
       ],
       reason,
       action: 'value.pinned',
       details: { attribute, expires: body.expires ?? null },
     })
-    const view = pinViews(after, attribute)[0]
+    const view = pinViews(after, found.key)[0]
     return { status: 201, headers: {}, body: JSON.stringify(view) }
   }
   return await retried(async () => await once(store, request, state))
 }
 
-function pathOf({ source_id }: PinBody): string {
-  return source_id === undefined ? 'value' : 'attribute'
+/** The value given, or the one that the source claims, which is in the form of facts already. */
+function pinned(subject: Subject, body: PinBody): Claimed {
+  const { attribute, source_id } = body
+  const { resource } = subject
+  if (source_id === undefined)
+    return valueFor(resource, attribute, pinnedValue(subject, body, attribute), 'value')
+  const key = factKey(resource.extensions, attribute) ?? attribute
+  const value = pinnedValue(subject, body, key)
+  if (key !== attribute) return { key, value, issues: [] }
+  return valueFor(resource, attribute, value, 'attribute')
 }
 
-function pinnedValue({ known, sources, resource }: Subject, body: PinBody): unknown {
+/** @param key name under which facts hold the attribute. */
+function pinnedValue({ known, sources, resource }: Subject, body: PinBody, key: string): unknown {
   const { attribute, value, source_id } = body
   if ((value === undefined) === (source_id === undefined)) {
     const code = value === undefined ? 'required' : 'conflicting'
@@ -84,9 +94,9 @@ function pinnedValue({ known, sources, resource }: Subject, body: PinBody): unkn
   }
   if (source_id === undefined) return value
   const id = idDigits('src', source_id)
-  const held = liveClaims(known, Date.now()).get(attribute) ?? []
+  const held = liveClaims(known, Date.now()).get(key) ?? []
   const claim = held.find((one) => one.source_id === id)
-  if (claim) return claim.attrs[attribute] ?? null
+  if (claim) return claim.attrs[key] ?? null
   const name = (id !== null && sources.get(id)?.name) || source_id
   const message = `${name} says nothing of ${attribute} of this ${resource.title.toLowerCase()}`
   throw invalid([{ field: 'source_id', code: 'not_found', message }])
@@ -131,7 +141,8 @@ export async function unpin(
   const { resource, id } = objectOf(store.registry, text)
   const withdraw = async (tx: Tx): Promise<void> => {
     const subject = await subjectOf(store, tx, request.org_id, resource, id)
-    const claims = withdrawals(subject, attribute)
+    const key = factKey(subject.resource.extensions, attribute)
+    const claims = key === null ? [] : withdrawals(subject, key)
     if (claims.length === 0) throw notFound(`A pin of ${attribute} on ${text}`)
     await makeClaims(tx, request, subject, {
       source_id: USER_SOURCE,
@@ -149,13 +160,14 @@ export async function unpin(
 export function pinViews({ known, sources, resource }: Claims, attribute: string | null): Row[] {
   const now = Date.now()
   const { winners } = fold(known, now, sources, resource.name)
+  const { extensions } = resource
   return pinsIn(known).flatMap((claim) =>
     Object.keys(claim.attrs)
       .filter((name) => name !== PIN && (attribute === null || name === attribute))
       .map((name) => ({
         object: 'pin',
-        attribute: name,
-        value: claim.attrs[name] ?? null,
+        attribute: claimName(extensions, name),
+        value: shownClaim(extensions, name, { value: claim.attrs[name] ?? null })['value'],
         expires:
           claim.attrs[PIN] === UNTIL_SOURCE_CHANGES
             ? UNTIL_SOURCE_CHANGES

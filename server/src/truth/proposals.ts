@@ -6,6 +6,7 @@ import type { Source } from '../kit/history.ts'
 import { idDigits, publicId } from '../kit/ids.ts'
 import { writableFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
+import { deployed } from '../kit/extension.ts'
 import { factNames } from '../kit/row.ts'
 import type { Rule, Strategy } from '../kit/survivorship.ts'
 import { closest } from '../kit/validate.ts'
@@ -72,7 +73,8 @@ function placeIssues({ type, attribute, strategy }: Omit<Rule, 'id'>): Issue[] {
 }
 
 export function unknownAttribute(field: string, resource: Resource, name: string): Issue {
-  const suggestion = closest(name, factNames(resource))
+  const own = deployed(resource.extensions).map((extension) => `ext.${extension.name}`)
+  const suggestion = closest(name, [...factNames(resource), ...own])
   const message = `${resource.title.toLowerCase()} has no attribute '${name}' that sources claim`
   return { field, code: 'unknown_value', message, ...(suggestion ? { suggestion } : {}) }
 }

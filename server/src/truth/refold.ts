@@ -2,12 +2,14 @@
 import { bulkStatement } from '../kit/bulk-door.ts'
 import type { Change } from '../kit/door.ts'
 import { difference, externalIds, versionConflict } from '../kit/write.ts'
+import { ownResource } from '../kit/extended.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import type { Resource } from '../kit/resource.ts'
-import { changedFields } from '../kit/row.ts'
+import { changedFields, previousOf } from '../kit/row.ts'
 import type { Ranks } from '../kit/survivorship.ts'
 import type { Assertion } from '../kit/timeline.ts'
 import type { Actor, OrgDb, Tx } from '../kit/types.ts'
+import { registry } from '../resources.ts'
 import { holdObjects } from './object-queries.ts'
 import type { Held } from './object-queries.ts'
 
@@ -29,11 +31,12 @@ export async function refold(
   db: OrgDb,
   tx: Tx,
   org_id: number,
-  resource: Resource,
+  declared: Resource,
   ids: readonly number[],
   actor: Actor,
   now = new Date(),
 ): Promise<Refolded> {
+  const resource = await ownResource({ db, registry }, org_id, declared)
   const held = await holdObjects(tx, org_id, resource, ids)
   if (held.length === 0) return { checked: 0, changed: 0 }
   const [known, ranks] = await Promise.all([
@@ -84,7 +87,7 @@ export function rewritten(
     operation: 'updated',
     expected: version,
     after,
-    previous: Object.fromEntries(changed.map((name) => [name, before[name] ?? null])),
+    previous: previousOf(before, changed),
     changed: moved ? [...changed, 'archived_at'] : changed,
     claims: [],
     contested: true,

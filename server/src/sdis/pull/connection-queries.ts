@@ -31,7 +31,7 @@ export async function findNamed(
   org_id: number,
   named: string,
 ): Promise<Connection | undefined> {
-  const id = idDigits('con', named)
+  const id = idDigits('cnx', named)
   if (id !== null) return await findConnection(db, org_id, id)
   const rows = await db.query<Connection>(
     org_id,

@@ -36,7 +36,7 @@ export interface ConnectionBody {
 export function connectionView(connection: Connection): Row {
   const { id, org_id, name, kind, settings, secret, version, created_at, updated_at } = connection
   return {
-    id: publicId('con', id),
+    id: publicId('cnx', id),
     object: 'connection',
     organization_id: publicId('org', org_id),
     name,
@@ -52,7 +52,7 @@ export function connectionView(connection: Connection): Row {
 
 export async function getConnection(db: OrgRows, org_id: number, id: number): Promise<Connection> {
   const connection = await findConnection(db, org_id, id)
-  if (!connection) throw notFound(`Connection ${publicId('con', id)}`)
+  if (!connection) throw notFound(`Connection ${publicId('cnx', id)}`)
   return connection
 }
 
@@ -111,7 +111,7 @@ export async function changeConnection(
   if_match: number | null,
 ): Promise<Connection> {
   const before = await lockConnection(tx, org_id, id)
-  if (!before) throw notFound(`Connection ${publicId('con', id)}`)
+  if (!before) throw notFound(`Connection ${publicId('cnx', id)}`)
   if (if_match !== null && if_match !== before.version) throw versionConflict(before.version)
   const other = before.kind === 'rest' ? body.postgres : body.rest
   if (other) {
@@ -149,7 +149,7 @@ export async function changeConnection(
 
 export async function removeConnection(tx: Tx, { org_id, actor, id }: Request): Promise<void> {
   const connection = await lockConnection(tx, org_id, id)
-  if (!connection) throw notFound(`Connection ${publicId('con', id)}`)
+  if (!connection) throw notFound(`Connection ${publicId('cnx', id)}`)
   await deleteConnection(tx, org_id, id)
   await tell(tx, actor, 'connection.deleted', connection)
 }
@@ -157,7 +157,7 @@ export async function removeConnection(tx: Tx, { org_id, actor, id }: Request): 
 async function write(tx: Tx, connection: Connection): Promise<void> {
   const named = await findNamed(rowsIn(tx), connection.org_id, connection.name)
   if (named && named.id !== connection.id) {
-    const message = `is the name of ${publicId('con', named.id)} already`
+    const message = `is the name of ${publicId('cnx', named.id)} already`
     throw invalid([{ field: 'name', code: 'duplicate', message }])
   }
   await saveConnection(tx, connection)

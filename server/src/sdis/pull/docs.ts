@@ -155,7 +155,7 @@ const connection: JsonSchema = {
   type: 'object',
   description: 'Where a source is and how it is spoken to.',
   properties: {
-    id: text('Id of the connection.', 'con_1042'),
+    id: text('Id of the connection.', 'cnx_1042'),
     object: { type: 'string', const: 'connection', description: 'Always connection.' },
     organization_id: text('Organization it belongs to.', 'org_1'),
     name: writable['name'] as JsonSchema,
@@ -179,7 +179,7 @@ function routeDocs(scope: 'read:jobs' | 'write:jobs', schema: Schema): RouteDocs
   return { config: { scope }, schema: { ...schema, tags: ['sdis'] } }
 }
 
-const connectionId = pathParameter('con', 'connection')
+const connectionId = pathParameter('cnx', 'connection')
 
 export const createConnection = routeDocs('write:jobs', {
   operationId: 'createConnection',
@@ -231,7 +231,6 @@ export const patchConnection = routeDocs('write:jobs', {
     ...closed,
     description: 'What is to change.',
     properties: writable,
-    minProperties: 1,
   },
   response: { 200: connection },
   parameters: [connectionId, IF_MATCH],

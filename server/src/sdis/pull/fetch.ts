@@ -101,7 +101,7 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
     const { sha256, bytes, rows } = await sink.close()
     await rename(`${file}.pull`, file)
     const pulled: Pulled = {
-      connection_id: publicId('con', connection.id),
+      connection_id: publicId('cnx', connection.id),
       cursor_from: since?.from ?? null,
       cursor_to: greater(sink.greatest, since?.last ?? null),
       rows,

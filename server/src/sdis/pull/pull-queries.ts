@@ -29,7 +29,7 @@ export async function lastCursor(
      where org_id = $1 and pulled ->> 'connection_id' = $2 and adapter ->> 'adapter' = $3
        and state in ('completed', 'completed_with_errors')
      order by id desc limit 1`,
-    [org_id, publicId('con', connection_id), adapter],
+    [org_id, publicId('cnx', connection_id), adapter],
   )
   return row?.cursor_to ?? null
 }

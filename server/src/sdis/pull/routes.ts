@@ -35,7 +35,7 @@ export function pullRoutes(app: FastifyInstance): void {
     '/sdis/connections/:id/test',
     docs.testConnection,
     async (request) => {
-      const id = pathId('con', request.params.id)
+      const id = pathId('cnx', request.params.id)
       const connection = await getConnection(app.db, request.caller.org_id, id)
       return {
         object: 'connection_test',
@@ -55,7 +55,7 @@ function collection(app: FastifyInstance): void {
       const [id] = (await app.db.ids(1)) as [number]
       const answered = await once(app.store, write, async (tx) => {
         const made = await createConnection(tx, app.secrets, { ...write, id }, request.body)
-        const headers = { location: `/api/v1/sdis/connections/con_${id}`, etag: etagOf(1) }
+        const headers = { location: `/api/v1/sdis/connections/cnx_${id}`, etag: etagOf(1) }
         return { status: 201, headers, body: JSON.stringify(connectionView(made)) }
       })
       return sendAnswered(reply, answered)
@@ -80,7 +80,7 @@ function collection(app: FastifyInstance): void {
 
 function single(app: FastifyInstance): void {
   app.get<IdParams>('/sdis/connections/:id', docs.getConnection, async (request, reply) => {
-    const id = pathId('con', request.params.id)
+    const id = pathId('cnx', request.params.id)
     return send(reply, await getConnection(app.db, request.caller.org_id, id))
   })
 
@@ -89,7 +89,7 @@ function single(app: FastifyInstance): void {
     docs.patchConnection,
     async (request, reply) => {
       const { org_id, actor } = requestOf(request.caller, request.id)
-      const of = { org_id, actor, id: pathId('con', request.params.id) }
+      const of = { org_id, actor, id: pathId('cnx', request.params.id) }
       const after = await app.db.transaction(
         org_id,
         async (tx) => await changeConnection(tx, app.secrets, of, request.body, ifMatch(request)),
@@ -100,7 +100,7 @@ function single(app: FastifyInstance): void {
 
   app.delete<IdParams>('/sdis/connections/:id', docs.deleteConnection, async (request, reply) => {
     const { org_id, actor } = requestOf(request.caller, request.id)
-    const of = { org_id, actor, id: pathId('con', request.params.id) }
+    const of = { org_id, actor, id: pathId('cnx', request.params.id) }
     await app.db.transaction(org_id, async (tx) => await removeConnection(tx, of))
     return reply.code(204).send()
   })

@@ -109,7 +109,6 @@ export const patchSchedule = routeDocs('write:jobs', {
     ...closed,
     description: 'What is to change.',
     properties: writable,
-    minProperties: 1,
   },
   response: { 200: schedule },
   parameters: [scheduleId, IF_MATCH],
