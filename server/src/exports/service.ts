@@ -4,6 +4,8 @@ import { Spool } from '../documents/spool.ts'
 import type { FileKey, Storage } from '../documents/index.ts'
 import { Signal } from '../events/wake.ts'
 import { ApiError, notFound } from '../kit/errors.ts'
+import { ownStore } from '../kit/extended.ts'
+import { refuseUnindexed } from '../kit/extension-limits.ts'
 import { SCAN_MAX } from '../kit/past-lists.ts'
 import { publicId } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
@@ -46,15 +48,18 @@ export function exportSpool(data_dir: string): Spool {
  * @throws 422 naming every part of the query that cannot be, 409 when too many are open.
  */
 export async function askForExport(
-  store: Store,
+  bare: Store,
   request: WriteRequest,
   caller: Caller,
-  resource: Resource,
+  declared: Resource,
   body: ExportBody,
 ): Promise<Answered> {
   const { org_id, actor } = request
+  const store = await ownStore(bare, org_id)
+  const resource = store.registry.get(declared.name) ?? declared
   const parameters = parametersOf(body)
   const query = listQueryOf(store, resource, parameters, caller)
+  await refuseUnindexed(store.db, org_id, resource, query)
   if (query.as_of !== null || query.known_at !== null) await refuseLong(store, org_id, resource)
   const [id = 0] = await store.db.ids(1)
   const one = newExport(id, caller, actor, resource, body.format as ExportFormat, parameters)

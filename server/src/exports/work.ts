@@ -11,6 +11,7 @@ import type { SpooledFile } from '../documents/index.ts'
 import type { Storage } from '../documents/storage.ts'
 import { written } from '../events/wake.ts'
 import { ApiError } from '../kit/errors.ts'
+import { ownStore } from '../kit/extended.ts'
 import { record } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { listItem } from '../kit/tables/list-item.ts'
@@ -136,7 +137,7 @@ async function* bytesOf(
   progress: { rows_total: number; rows_written: number },
 ): AsyncGenerator<Buffer> {
   const { org_id } = held
-  const store = bareStore(db)
+  const store = await ownStore(bareStore(db), org_id)
   const resource = store.registry.get(one.type) as Resource
   const query = listQueryOf(store, resource, one.query, one)
   const timed = query.as_of !== null || query.known_at !== null

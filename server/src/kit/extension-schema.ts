@@ -61,7 +61,7 @@ function typeSchema(extension: Extension): JsonSchema {
       return { type: 'string', format: 'date-time' }
     case 'money':
       return closed({
-        amount: { type: 'string' },
+        amount: { type: ['string', 'number'], pattern: '^-?[0-9]{1,15}(\\.[0-9]{1,2})?$' },
         currency: { type: 'string', ...only(settings.currency) },
       })
     case 'area':

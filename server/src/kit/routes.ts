@@ -7,7 +7,7 @@ import type { Model } from './object-routes.ts'
 import { ApiError, invalid } from './errors.ts'
 import type { JsonSchema } from './field.ts'
 import { etagOf, versionIn } from './etags.ts'
-import { ownResource, ownSchema } from './extended.ts'
+import { ownSchema, ownStore } from './extended.ts'
 import { refuseUnindexed } from './extension-limits.ts'
 import { nameAll } from './extension-routes.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
@@ -89,14 +89,15 @@ async function listQuery(
 
 /** Sends a page: stored bytes when they are the answer as they are, shaped rows otherwise. */
 async function sendList(
-  store: Store,
+  bare: Store,
   { org_id }: Caller,
   declared: Resource,
   query: ListQuery,
   reply: FastifyReply,
   model: Model,
 ): Promise<FastifyReply> {
-  const resource = await ownResource(store, org_id, declared)
+  const store = await ownStore(bare, org_id)
+  const resource = store.registry.get(declared.name) ?? declared
   const { walk } = reply.request
   if (walk) await prepareWalk(store, org_id, resource, query, model, walk)
   if (!walk && model === 'v1' && isPlain(query) && resource.extensions.length === 0) {

@@ -156,7 +156,8 @@ const promotion: JsonSchema = {
           kind: { type: 'string', description: 'Its kind.', examples: ['webhooks'] },
           key: {
             type: 'string',
-            description: 'What tells it from others: of a webhook its address.',
+            description:
+              'What tells it from others: of a field its type and name, of an adapter its name, of a webhook its address.',
             examples: ['https://hooks.example.com/grid'],
           },
           action: { type: 'string', enum: [...ACTIONS], description: 'What applying does.' },

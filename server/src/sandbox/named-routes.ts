@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { allow } from '../http/auth.ts'
 import { invalid } from '../kit/errors.ts'
+import { forgetSchema } from '../kit/extended.ts'
 import { idDigits, pathId } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
 import { paging } from '../kit/paging.ts'
@@ -82,6 +83,7 @@ function promoteRoute(app: FastifyInstance): void {
     const answered = await once(app.store, write, async (tx) =>
       promote(tx, app.db, write, between, given),
     )
+    forgetSchema(app.store.db, write.org_id)
     return sendAnswered(reply, answered)
   })
 }

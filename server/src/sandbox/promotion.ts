@@ -56,20 +56,27 @@ export async function settingsOf(
 /** What applying would do. Settings that only the live organization has stay. */
 export async function differences(db: OrgRows, between: Between): Promise<Difference[]> {
   const ours = await settingsOf(db, between.live, between)
-  return [...between.theirs].flatMap(([kind, items]) => {
+  return between.kinds.flatMap((promotable) => {
+    const { kind } = promotable
     const byKey = new Map(ours.get(kind)?.map((item) => [item.key, item]))
-    return items
+    return (between.theirs.get(kind) ?? [])
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
-      .map((item) => differenceOf(kind, item, byKey.get(item.key)))
+      .map((item) => differenceOf(promotable, item, byKey.get(item.key)))
   })
 }
 
-function differenceOf(kind: string, item: Item, own: Item | undefined): Difference {
-  const { key, settings: after, reason } = item
+/** Why a difference of what cannot be updated is left. */
+const LEFT = 'the organization has another one of that name; change it there'
+
+function differenceOf({ kind, update }: Promotable, item: Item, own: Item | undefined): Difference {
+  const { key, settings: after } = item
   const before = own?.settings ?? null
-  const changed = Object.keys(after).filter((name) => !sameValue(after[name], before?.[name]))
-  const action = reason ? 'skipped' : !own ? 'create' : changed.length > 0 ? 'update' : 'unchanged'
-  return { kind, key, action, before, after, changed: own ? changed : [], reason }
+  const names = new Set([...Object.keys(after), ...Object.keys(before ?? {})])
+  const changed = own ? [...names].filter((name) => !sameValue(after[name], before?.[name])) : []
+  const differs = changed.length > 0
+  const reason = item.reason ?? (differs && !update ? LEFT : null)
+  const action = reason ? 'skipped' : !own ? 'create' : differs ? 'update' : 'unchanged'
+  return { kind, key, action, before, after, changed, reason }
 }
 
 /** The same for the same difference, whenever and by whomever it is worked out. */
@@ -101,16 +108,19 @@ export async function promote(
     const detail = 'The difference is another one than you have seen; look at it again.'
     throw new ApiError('conflict', detail, { hash })
   }
+  const ids: OrgDb['ids'] = async (count) => await db.ids(count)
+  const to: Applying = { tx, org_id, actor, secrets: given.secrets, ids }
   const shown: Row[] = []
-  for (const { kind, key, action, after } of all) {
-    const promotable = between.kinds.find((one) => one.kind === kind) as Promotable
-    const [id = 0] = action === 'create' ? await db.ids(1) : []
-    const to: Applying = { tx, org_id, actor, secrets: given.secrets, id }
-    const item = { key, settings: after, reason: null }
-    if (action === 'update') await promotable.update(to, item)
-    if (action !== 'create') continue
-    const once = await promotable.create(to, item)
-    if (once) shown.push({ kind, key, ...once })
+  for (const { kind, create, update } of between.kinds) {
+    // In the order of the sandbox: what others of the kind read comes first.
+    const items = between.theirs.get(kind) ?? []
+    const having = (action: Difference['action']): Item[] => {
+      const own = all.filter((one) => one.kind === kind && one.action === action)
+      return items.filter(({ key }) => own.some((one) => one.key === key))
+    }
+    for (const item of having('update')) await update?.(to, item)
+    const fresh = having('create')
+    if (fresh.length > 0) shown.push(...(await create(to, fresh)).map((row) => ({ kind, ...row })))
   }
   await note(tx, org_id, actor, 'promoted', between.sandbox, { hash })
   const view = promotionView(between, all, true)

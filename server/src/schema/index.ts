@@ -1,1 +1,3 @@
 export { tendSchemas } from './upkeep.ts'
+export { additionsOf } from './additions.ts'
+export type { Addition } from './additions.ts'

@@ -90,7 +90,7 @@ export async function createPlan(
 
 async function checked(
   tx: Tx,
-  { registry }: Store,
+  { registry }: Pick<Store, 'registry'>,
   org_id: number,
   operations: readonly Operation[],
 ): Promise<Planned[]> {
@@ -233,19 +233,34 @@ export async function changeField(
   confirm: readonly string[],
   view: (tx: Tx) => Promise<Row>,
 ): Promise<Answered> {
-  const { org_id, actor } = request
-  const { registry } = store
   const ids = await store.db.ids(2)
   return await changing(store, request, async (tx) => {
-    await lockSchema(tx, org_id)
-    const planned = await checked(tx, store, org_id, [operation])
-    refuseUnconfirmed(planned, confirm)
-    const draft = { text: null, operations: planned, questions: [], unread: [] }
-    const plan = newPlan(org_id, ids[0] as number, actor, draft)
-    const approved = { ...plan, approved_by: whoOf(actor), approved_at: plan.created_at }
-    await deploy(tx, approved, { registry, actor, ids: ids.slice(1) }, true)
+    await deployAtOnce(tx, store, request, [operation], { ids, confirm })
     return { status: 200, headers: {}, body: JSON.stringify(await view(tx)) }
   })
+}
+
+/**
+ * Deploys operations as a plan approved by who asks for them, in a transaction that may do more. This process sees it after
+ * `forgetSchema`.
+ * @param ids one for the plan and one for each operation.
+ * @throws 422 naming everything about the operations that does not fit.
+ */
+export async function deployAtOnce(
+  tx: Tx,
+  store: Pick<Store, 'registry'>,
+  { org_id, actor }: Pick<WriteRequest, 'org_id' | 'actor'>,
+  operations: readonly Operation[],
+  { ids, confirm }: { ids: readonly number[]; confirm: readonly string[] },
+): Promise<void> {
+  const { registry } = store
+  await lockSchema(tx, org_id)
+  const planned = await checked(tx, store, org_id, operations)
+  refuseUnconfirmed(planned, confirm)
+  const draft = { text: null, operations: planned, questions: [], unread: [] }
+  const plan = newPlan(org_id, ids[0] as number, actor, draft)
+  const approved = { ...plan, approved_by: whoOf(actor), approved_at: plan.created_at }
+  await deploy(tx, approved, { registry, actor, ids: ids.slice(1) }, true)
 }
 
 /** Runs what changes the schema; the next read of this process sees it. */

@@ -55,6 +55,8 @@ const NAMED_PUBLIC = [
   'events/wake.ts',
   // The model as data: types and what each of their fields can do.
   'grid/schema.ts',
+  // What is taken from a sandbox.
+  'sdis/adapters/copies.ts',
   // The portfolio that sandboxes are filled with.
   'demo/seed.ts',
   // The times to keep, which the demo portfolio plans by.

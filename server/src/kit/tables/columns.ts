@@ -48,7 +48,7 @@ function nested(properties: Properties, around: readonly string[]): TableColumn[
 function kindOf(schema: JsonSchema): ColumnKind {
   const types = [schema['type']].flat().filter((type) => type !== 'null')
   // Money is taken as text or number and answered as text.
-  if (types.includes('string') && types.includes('number')) return 'decimal'
+  if (types.length === 2 && types.includes('string') && types.includes('number')) return 'decimal'
   if (types.length === 0 && typeof schema['const'] === 'string') return 'text'
   if (types.length !== 1) return 'json'
   switch (types[0]) {

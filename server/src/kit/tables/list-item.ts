@@ -1,4 +1,5 @@
 /** What a row of a resource's list consists of, as the request shapes it: the columns of the list as a table. */
+import { shownSchema } from '../extension-schema.ts'
 import type { JsonSchema } from '../field.ts'
 import { expandable } from '../query.ts'
 import type { Registry, Shape } from '../query.ts'
@@ -34,6 +35,7 @@ export function listItem(
 /** Fields of an object with those of the objects that stand beside their ids. */
 function expanded(resource: Resource, registry: Registry, paths: readonly string[]): Properties {
   const properties: Properties = { ...(rowSchema(resource)['properties'] as Properties) }
+  properties['ext'] = shownSchema(resource.extensions)
   const related = expandable(resource, registry)
   for (const [name, deeper] of Map.groupBy(paths, (path) => path.split('.')[0] as string)) {
     const { field, target } = related.get(name) ?? { field: '', target: '' }

@@ -32,6 +32,17 @@ export async function testVersion(
   const before = await getVersion(rowsIn(tx), org_id, id, number)
   if (before.state !== 'draft') return before
   const tested = job ? await passedJob(tx, before, job) : passedPreview(before)
+  return await markTested(tx, actor, adapter, before, tested)
+}
+
+/** Keeps what shows that a draft works; from now on it does not change. */
+export async function markTested(
+  tx: Tx,
+  actor: By['actor'],
+  adapter: KeptAdapter,
+  before: KeptVersion,
+  tested: Row,
+): Promise<KeptVersion> {
   const after: KeptVersion = { ...before, state: 'tested', tested, updated_at: new Date() }
   await saveVersion(tx, after)
   const details = { version: before.version, hash: before.hash, tested }

@@ -1,8 +1,9 @@
 /** SQL of kept adapters and their versions. */
+import type { Row } from '../../kit/resource.ts'
 import type { OrgRows, Tx } from '../../kit/types.ts'
 import type { JobState } from '../jobs.ts'
 import type { Adapter } from '../adapter.ts'
-import type { KeptAdapter, KeptVersion, PreviewNote } from './types.ts'
+import type { KeptAdapter, KeptVersion, PreviewNote, VersionState } from './types.ts'
 
 const ADAPTER = `id, org_id, name, require_second_person, latest_version, live_version, earlier_versions, version, created_by, created_at, updated_at`
 
@@ -59,6 +60,29 @@ export async function listAdapters(
     [org_id, page.before, page.limit],
   )
   return rows.map(adapterOf)
+}
+
+/** What an adapter says in its newest version that was tested, or else in its newest. */
+export interface NewestDocument {
+  name: string
+  require_second_person: boolean
+  document: Row
+  hash: string
+  state: VersionState
+  tested: Row | null
+}
+
+/** Every adapter by name; there are some hundreds at most. */
+export async function newestDocuments(db: OrgRows, org_id: number): Promise<NewestDocument[]> {
+  return await db.query<NewestDocument>(
+    org_id,
+    `select a.name, a.require_second_person, v.document, v.hash, v.state, v.tested from adapter a
+     join lateral (
+       select document, hash, state, tested from adapter_version where org_id = a.org_id and adapter_id = a.id
+       order by state in ('tested', 'live') desc, version desc limit 1) v on true
+     where a.org_id = $1 and a.deleted_at is null order by a.name`,
+    [org_id],
+  )
 }
 
 export async function countAdapters(tx: Tx, org_id: number): Promise<number> {

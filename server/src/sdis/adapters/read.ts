@@ -1,4 +1,5 @@
 /** Documents of an organization, with the fields that it added itself. */
+import type { Schemas as Fields } from '../../kit/extended.ts'
 import { extFields } from '../../kit/extension-field.ts'
 import type { Registry } from '../../kit/query.ts'
 import type { Row } from '../../kit/resource.ts'
@@ -14,11 +15,7 @@ export interface Schemas {
 }
 
 /** @throws 422 naming every failing part, as parts of the field `adapter`. */
-export async function readFor(
-  schemas: Schemas,
-  org_id: number,
-  sent: Sent | Row,
-): Promise<Adapter> {
+export async function readFor(schemas: Fields, org_id: number, sent: Sent | Row): Promise<Adapter> {
   const source = typeof sent === 'string' ? sent : JSON.stringify(sent)
   return readAdapter(source, schemas.registry, await extFields(schemas, org_id))
 }

@@ -20,7 +20,6 @@ import {
   saveVersion,
 } from './queries.ts'
 import { readFor } from './read.ts'
-import type { Schemas } from './read.ts'
 import { adapterView, contentHash } from './types.ts'
 import type { KeptAdapter, KeptVersion, Sent } from './types.ts'
 
@@ -46,7 +45,7 @@ export interface ReadDocument {
 
 /** @throws 422 naming every failing part of the document, as parts of the field `document`. */
 export async function readDocument(
-  store: Schemas,
+  store: Parameters<typeof readFor>[0],
   org_id: number,
   sent: Sent,
 ): Promise<ReadDocument> {
