@@ -169,13 +169,14 @@ describe('an app', () => {
     const { app: server } = await grid()
     await server.requestLog.flush()
     const behind = await owner()
-    const tables = await behind.query<{ name: string }>(
-      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
+    const tables = await behind.query<{ name: string; owned: boolean }>(
+      `select relname as name, exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'org_id') as owned
+       from pg_class c where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
     )
-    for (const { name } of tables.rows) {
+    for (const { name, owned } of tables.rows) {
       const { rows } = await behind.query(
-        `select row_to_json(t)::text as text from ${name} t where row_to_json(t)::text like any($1)`,
-        [secrets.map((secret) => `%${secret}%`)],
+        `select row_to_json(t)::text as text from ${name} t where ${owned ? 't.org_id' : '$2::bigint'} = $2::bigint and row_to_json(t)::text like any($1)`,
+        [secrets.map((secret) => `%${secret}%`), client.org_id],
       )
       expect(rows, name).toEqual([])
     }

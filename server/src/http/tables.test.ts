@@ -185,7 +185,8 @@ describe('every list', () => {
       parameters.some(({ name }) => name === 'cursor'),
     )
     const others = paged.filter((operation) => !lists.includes(operation))
-    expect(others.map(({ name }) => name)).toEqual([])
+    // Its CSV has the columns of the file that the rows came from, so that they can be sent again.
+    expect(others.map(({ name }) => name)).toEqual(['GET /sdis/jobs/{id}/errors'])
   })
 
   it.each(lists.map((operation) => [operation.name, operation] as const))(

@@ -156,7 +156,7 @@ streams:
     const today = new Date().toISOString().slice(0, 10)
     const all = await sum(`from=${today}`)
     expect(all).toBeGreaterThan(10)
-    const { from } = await usage(first, `from=${today}T00:59:59Z`)
+    const { from } = await usage(first, `from=${today}T00:00:01Z`)
     expect(from).toBe(`${today}T00:00:00.000Z`)
   })
 

@@ -118,6 +118,7 @@ describe('a worker that dies', () => {
     const dying = dispatcher({
       db: {
         ids: async (n: number) => await db.ids(n),
+        fly: async (...flight: Parameters<typeof db.fly>) => await db.fly(...flight),
         control: async (run: Parameters<typeof db.control>[0]) => {
           if (target.arrived.length === 2) throw new Error('killed')
           return await db.control(run)
