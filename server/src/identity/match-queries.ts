@@ -35,19 +35,27 @@ export async function sideOf(
   org_id: number,
   { job_id, object_type }: Run,
 ): Promise<'created' | 'others' | null> {
-  const [row] = await db.query<{ others: string; created: string }>(
+  const [job] = await db.query<{ source_id: string; stream: string; created: string }>(
     org_id,
-    `select coalesce((j.counts ->> 'created')::bigint, 0) as created, (select count(*) from (
-         select from ${object_type} o where o.org_id = $1 and o.deleted_at is null and o.archived_at is null
-           and not exists (select from source_record r where r.org_id = $1 and r.object_id = o.id and r.source_id = s.id
-             and r.stream = coalesce(j.adapter #>> '{streams,0,name}', ''))
-         limit ${OTHERS_COUNTED}) o) as others
+    `select s.id as source_id, coalesce(j.adapter #>> '{streams,0,name}', '') as stream,
+       coalesce(j.counts ->> 'created', '0') as created
      from job j join source s on s.org_id = j.org_id and s.name = j.source_name and s.kind in ('adapter', 'document_extraction')
      where j.org_id = $1 and j.id = $2 limit 1`,
     [org_id, job_id],
   )
-  if (!row || Number(row.others) === 0) return null
-  const few = Number(row.others) < Math.min(OTHERS_COUNTED, Number(row.created))
+  if (!job) return null
+  const [row] = await db.query<{ others: string }>(
+    org_id,
+    `select count(*) as others from (
+       select from ${object_type} o where o.org_id = $1 and o.deleted_at is null and o.archived_at is null
+         and (select true from source_record r where r.org_id = $1 and r.object_id = o.id and r.source_id = $2
+           and r.stream = $3 limit 1) is null
+       limit ${OTHERS_COUNTED}) o`,
+    [org_id, job.source_id, job.stream],
+  )
+  const others = Number(row?.others)
+  if (others === 0) return null
+  const few = others < Math.min(OTHERS_COUNTED, Number(job.created))
   return few ? 'others' : 'created'
 }
 

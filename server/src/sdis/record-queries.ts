@@ -54,13 +54,18 @@ export async function relatedObjects(
 ): Promise<Map<string, number | null>> {
   const [rows] = await db.fly(org_id, [
     {
-      sql: `select u.k, r.object_id, r.deleted from unnest($4::text[]) as u(k)
+      // Key by key, each by its index: plans of tables that have just been filled are not to be left to the planner.
+      sql: `select u.k, t.id, t.deleted_at is not null from unnest($4::text[]) as u(k)
         cross join lateral (
-          select t.id as object_id, t.deleted_at is not null as deleted from source_record s
-          left join cluster_member m on m.org_id = s.org_id and m.object_id = s.object_id
-          join ${type} t on t.org_id = s.org_id and t.id = coalesce(m.head_id, s.object_id)
+          select s.object_id, (select m.head_id from cluster_member m
+            where m.org_id = $1::bigint and m.object_id = s.object_id limit 1) as head_id
+          from source_record s
           where s.org_id = $1::bigint and s.source_id = $2::bigint and s.stream = $3::text and s.ext_key = u.k limit 1
-        ) r`,
+        ) r
+        cross join lateral (
+          select t.id, t.deleted_at from ${type} t
+          where t.org_id = $1::bigint and t.id = coalesce(r.head_id, r.object_id) limit 1
+        ) t`,
       params: [org_id, source_id, stream, arrayLiteral(keys)],
     },
   ])

@@ -215,6 +215,14 @@ describe('an endpoint that fails', () => {
     await work({ GRID_WEBHOOK_RETRY_S: '0' })
     await makeParties(client, 20)
     await until(async () => (await circuit(client, webhook.id)) === 'open')
+    // What was on its way then comes to its end.
+    await until(
+      async () =>
+        (await behind(`select id from delivery where org_id = $1 and state = 'in_flight'`, [
+          client.org_id,
+        ])) as unknown[],
+      (rows) => rows.length === 0,
+    )
     const sent = target.arrived.length
     await makeParties(client, 5)
     const waiting = await deliveries(client, webhook.id, 5, ['pending'])
