@@ -1,4 +1,5 @@
 /** SQL of loads: which objects the records of a source became, what the source said before, its runs. */
+import { headsOf } from '../kit/cluster-queries.ts'
 import { bigintArray, booleanArray, textArray, timeArray } from '../kit/arrays.ts'
 import { arrayLiteral } from '../kit/filter.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
@@ -54,27 +55,24 @@ export async function relatedObjects(
 ): Promise<Map<string, number | null>> {
   const [rows] = await db.fly(org_id, [
     {
-      // Key by key, each by its index: plans of tables that have just been filled are not to be left to the planner.
-      sql: `select u.k, t.id, t.deleted_at is not null from unnest($4::text[]) as u(k)
+      sql: `select u.k, r.object_id, r.deleted from unnest($4::text[]) as u(k)
         cross join lateral (
-          select s.object_id, (select m.head_id from cluster_member m
-            where m.org_id = $1::bigint and m.object_id = s.object_id limit 1) as head_id
-          from source_record s
+          select s.object_id, t.deleted_at is not null as deleted from source_record s
+          join ${type} t on t.org_id = s.org_id and t.id = s.object_id
           where s.org_id = $1::bigint and s.source_id = $2::bigint and s.stream = $3::text and s.ext_key = u.k limit 1
-        ) r
-        cross join lateral (
-          select t.id, t.deleted_at from ${type} t
-          where t.org_id = $1::bigint and t.id = coalesce(r.head_id, r.object_id) limit 1
-        ) t`,
+        ) r`,
       params: [org_id, source_id, stream, arrayLiteral(keys)],
     },
   ])
-  return new Map(
-    (rows ?? []).map(([key, id, deleted]) => [
-      String(key),
-      isTrue(deleted) ? null : Number(String(id)),
-    ]),
-  )
+  const found = (rows ?? []).map(([key, id, deleted]) => ({
+    key: String(key),
+    id: Number(String(id)),
+    deleted: isTrue(deleted),
+  }))
+  // What was merged into another object left the lists as if it were deleted.
+  const gone = found.flatMap(({ id, deleted }) => (deleted ? [id] : []))
+  const heads = gone.length > 0 ? await headsOf(db, org_id, gone) : new Map<number, number>()
+  return new Map(found.map(({ key, id, deleted }) => [key, deleted ? (heads.get(id) ?? null) : id]))
 }
 
 /** The objects of a type that have one of these external ids, by `system id`. */
