@@ -40,6 +40,12 @@ const SETTLE_MAX_MS = 5_000
 const CLAIM = `a.source_id, a.valid_from, a.valid_to, a.tx_id, a.attrs, a.retracts, a.confidence,
           t.at, t.actor_type, t.actor_id, t.actor_name, t.job_id, a.row_no, t.reason`
 
+/** Members first, the rest of each by its index: that there are few is what the planner does not know. */
+const CLAIMS_OF_MEMBER = `cross join lateral (
+          select * from assertion a where a.org_id = $1::bigint and a.object_id = m.object_id offset 0) a
+        cross join lateral (
+          select * from tx t where t.org_id = $1::bigint and t.tx_id = a.tx_id limit 1) t`
+
 /**
  * Every claim on the objects and on what was merged into them, by object id. Objects that claims name are those that stand
  * for them now. `known_at` leaves out what was recorded later; clusters are those of today.
@@ -57,10 +63,10 @@ export async function assertionsOf(
     known_at === null ? null : new Date(known_at).toISOString(),
   ]
   const members = {
-    sql: `select json_build_array(m.head_id, ${CLAIM}), m.object_id, m.public_id
-        from cluster_member m join assertion a on a.org_id = m.org_id and a.object_id = m.object_id
-        join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id
-        where m.org_id = $1::bigint and m.head_id = any($2::bigint[]) and ($3::timestamptz is null or t.at <= $3::timestamptz)`,
+    sql: `with m as materialized (
+          select object_id, head_id, public_id from cluster_member where org_id = $1::bigint and head_id = any($2::bigint[]))
+        select json_build_array(m.head_id, ${CLAIM}), m.object_id, m.public_id from m ${CLAIMS_OF_MEMBER}
+        where $3::timestamptz is null or t.at <= $3::timestamptz`,
     params,
   }
   const merged = {
@@ -94,8 +100,7 @@ export async function assertionsEver(
           where greatest(p.since_tx, g.tx_id) < least(p.until_tx, coalesce(g.unmerge_tx, 9e15::bigint))
         )
         select json_build_array(m.head_id, ${CLAIM}), m.object_id, null, m.since_tx, m.until_tx
-        from part m join assertion a on a.org_id = $1::bigint and a.object_id = m.object_id
-        join tx t on t.org_id = a.org_id and t.tx_id = a.tx_id`,
+        from part m ${CLAIMS_OF_MEMBER}`,
     params: params.slice(0, 2),
   }
   const [own = [], others = []] = await db.fly(org_id, [ownClaims(params), members])
