@@ -218,9 +218,9 @@ describe('an endpoint that fails', () => {
     // What was on its way then comes to its end.
     await until(
       async () =>
-        (await behind(`select id from delivery where org_id = $1 and state = 'in_flight'`, [
+        await behind(`select id from delivery where org_id = $1 and state = 'in_flight'`, [
           client.org_id,
-        ])) as unknown[],
+        ]),
       (rows) => rows.length === 0,
     )
     const sent = target.arrived.length
