@@ -207,7 +207,8 @@ create function app.erase_object(org bigint, object bigint, public_id text, attr
     update event e set about = case when attributes is not null then e.about end,
       previous = case when attributes is null then '{}' else e.previous - attributes end,
       body = case when attributes is not null and e.body is not null then
-        (e.body::jsonb || (select jsonb_object_agg(k, null) from unnest(attributes) k where e.body::jsonb ? k))::text end
+        (e.body::jsonb || coalesce((select jsonb_object_agg(k, case jsonb_typeof(e.body::jsonb -> k) when 'array' then '[]'::jsonb end)
+          from unnest(attributes) k where e.body::jsonb ? k), '{}'))::text end
     where e.org_id = org and e.object_id = object;
     get diagnostics n = row_count;
     counts := counts || jsonb_build_object('events', n);
