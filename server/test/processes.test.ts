@@ -10,9 +10,12 @@ import { join } from 'node:path'
 import { createKey } from '../src/keys/service.ts'
 import { idDigits } from '../src/kit/ids.ts'
 import { ALL_SCOPES } from '../src/kit/scopes.ts'
-import { grid, newOrganization } from './grid.ts'
+import { grid, newOrganization, ownDatabase } from './grid.ts'
 
 const PROCESSES = 4
+
+// They have a master key of their own: what other tests have sealed they could not open.
+await ownDatabase()
 
 let children: ChildProcess[] = []
 let bases: string[] = []
@@ -31,12 +34,13 @@ beforeAll(async () => {
   // Keys that are there already: no process makes the first ones.
   await writeFile(join(folder, 'keys.json'), '{}')
   const { host, port: databasePort, app: user } = inject('database')
+  const { db } = await grid()
   for (let i = 0; i < PROCESSES; i++) {
     const port = await freePort()
     bases.push(`http://127.0.0.1:${port}`)
     const env = {
       PATH: process.env['PATH'],
-      DATABASE_URL: `postgres://${user}@localhost:${databasePort}/postgres?host=${encodeURIComponent(host)}`,
+      DATABASE_URL: `postgres://${user}@localhost:${databasePort}/${db.config.database}?host=${encodeURIComponent(host)}`,
       GRID_DATA_DIR: folder,
       GRID_PORT: String(port),
       GRID_LOG: 'error',
@@ -50,6 +54,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   for (const child of children) {
+    if (child.exitCode !== null) continue
     const gone = new Promise((resolve) => child.once('exit', resolve))
     child.kill('SIGTERM')
     await gone
