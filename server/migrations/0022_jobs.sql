@@ -78,6 +78,9 @@ grant select, update on job_run_event to grid_system;
 -- An undone load has no run and leaves no records of the objects it made.
 grant delete on source_record, stream_run to grid_app;
 
+-- A load gathers statistics of what it fills.
+grant maintain on party, property, building, floor, space, lease, document, work_order, source_record, external_key to grid_app;
+
 -- Takes the oldest job that nobody works on, as before, unless its organization has as many at work as it may.
 drop function app.claim_job(bigint, integer);
 create function app.claim_job(lease bigint, worker_pid integer, most integer)

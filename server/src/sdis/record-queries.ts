@@ -55,12 +55,14 @@ export async function relatedObjects(
 ): Promise<Map<string, number | null>> {
   const [rows] = await db.fly(org_id, [
     {
-      sql: `select u.k, r.object_id, r.deleted from unnest($4::text[]) as u(k)
+      sql: `select u.k, r.object_id, t.deleted from unnest($4::text[]) as u(k)
         cross join lateral (
-          select s.object_id, t.deleted_at is not null as deleted from source_record s
-          join ${type} t on t.org_id = s.org_id and t.id = s.object_id
+          select s.object_id from source_record s
           where s.org_id = $1::bigint and s.source_id = $2::bigint and s.stream = $3::text and s.ext_key = u.k limit 1
-        ) r`,
+        ) r
+        cross join lateral (
+          select t.deleted_at is not null as deleted from ${type} t where t.org_id = $1::bigint and t.id = r.object_id limit 1
+        ) t`,
       params: [org_id, source_id, stream, arrayLiteral(keys)],
     },
   ])

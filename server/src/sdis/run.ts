@@ -26,6 +26,7 @@ import { noteWriting } from './run-event-queries.ts'
 import { announce, Cancelled, GuardTripped } from './running.ts'
 import type { Held, Running } from './running.ts'
 import { openSource } from './source.ts'
+import { Statistics } from './statistics.ts'
 import { undoJob } from './undo.ts'
 import { requireWholeSize, writeWhole } from './whole.ts'
 
@@ -170,8 +171,15 @@ async function loadFile(running: Running, file: string): Promise<void> {
   if (atomic) requireWholeSize(found.rows, limits.atomic_rows)
   if (checksFirst(running) && (await checkFirst(running, file, found)) === 'done') return
   await running.session.transaction(job.org_id, (tx) => noteWriting(tx, job))
+  const statistics = new Statistics(job.org_id, running.load.resource.name)
   if (atomic) await writeWhole(running, async () => await open(running, file), found)
-  else await writeChunks(running, file, found)
+  else await writeChunks(running, file, found, statistics)
+  await statistics.end(running.session, written(running))
+}
+
+/** Objects that the job has made or changed so far. */
+function written({ counts }: Running): number {
+  return counts.created + counts.changed
 }
 
 /** @returns `done` when nothing is to be written. */
@@ -205,13 +213,18 @@ async function expectedHash({ job, store }: Running): Promise<string | null> {
   return dry?.diff_hash ?? ''
 }
 
-async function writeChunks(running: Running, file: string, found: Survey): Promise<void> {
+async function writeChunks(
+  running: Running,
+  file: string,
+  found: Survey,
+  statistics: Statistics,
+): Promise<void> {
   const { job, session, load, lease_id } = running
   const complete = job.adapter.mode === 'full_snapshot'
   const seen = new KeyCounts()
   const source = await open(running, file)
   await passAll(running, source, seen, found, (opened, resolver) =>
-    alternating(running, opened, resolver),
+    alternating(running, opened, resolver, statistics),
   )
   if (complete) await endMissing(running, seen)
   await fillPending(running)
@@ -227,12 +240,18 @@ async function writeChunks(running: Running, file: string, found: Survey): Promi
 }
 
 /** Writes chunks by two sessions in turn, so that the next transaction opens while one is written. */
-function alternating(running: Running, source: Source, resolver: Resolver): Put {
+function alternating(
+  running: Running,
+  source: Source,
+  resolver: Resolver,
+  statistics: Statistics,
+): Put {
   let sessions = [running.session, running.spare] as const
   return async (ready, before) => {
     const [session, other] = sessions
     sessions = [other, session]
     await writeChunk(running, source, resolver, ready, session, before)
+    await statistics.keepUp(session, written(running))
   }
 }
 
