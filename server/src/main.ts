@@ -1,45 +1,7 @@
-/** The command line. */
-import { existsSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { commands } from './commands.ts'
+/** The way in. What is compiled is kept beside the libraries: the next start, and every thread, need not compile it again. */
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 
-const USAGE = `Portfolio Grid
-
-usage: grid <command> [options]
-
-${Object.entries(commands)
-  .map(([name, { summary }]) => `  ${name.padEnd(14)} ${summary}`)
-  .join('\n')}
-
-Settings come from the environment and from .env; see .env.example. grid <command> --help says more.
-`
-
-async function main(argv: string[]): Promise<number> {
-  const name = argv.slice(0, 2).join(' ') in commands ? argv.slice(0, 2).join(' ') : (argv[0] ?? '')
-  const command = commands[name]
-  if (!command) {
-    const help = name === '' || name === '--help' || name === '-h' || name === 'help'
-    process.stdout.write(help ? USAGE : `unknown command '${argv.join(' ')}'\n\n${USAGE}`)
-    return help ? 0 : 2
-  }
-  if (existsSync('.env')) process.loadEnvFile('.env')
-  const { values, positionals } = parseArgs({
-    args: argv.slice(name.split(' ').length),
-    options: { help: { type: 'boolean', short: 'h' }, ...command.options },
-    allowPositionals: true,
-  })
-  if (values['help']) {
-    process.stdout.write(`${command.summary}\n\nusage: grid ${name} ${command.usage}\n`)
-    return 0
-  }
-  return await command.run(values, positionals)
-}
-
-main(process.argv.slice(2)).then(
-  (code) => (process.exitCode = code),
-  (error: unknown) => {
-    process.stderr.write(`grid: ${error instanceof Error ? error.message : String(error)}\n`)
-    if (process.env['GRID_LOG'] === 'debug') process.stderr.write(`${(error as Error).stack}\n`)
-    process.exit(1)
-  },
-)
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '../../node_modules/.cache/grid')
+enableCompileCache(process.env['NODE_COMPILE_CACHE'])
+await import('./command-line.ts')

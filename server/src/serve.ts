@@ -1,4 +1,5 @@
 /** The running service: database, API, background work, and an orderly end. */
+import { flushCompileCache } from 'node:module'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
 import { boot } from './boot.ts'
@@ -45,6 +46,7 @@ export async function serve(
     }
     if (config.GRID_OPS_PORT > 0) ops = await operate(config, booted.db, app)
     giveBackMemory()
+    flushCompileCache()
     const reason = await stopReason(booted)
     print(reason)
     return reason.startsWith('stopping') ? 0 : 1
