@@ -7,7 +7,7 @@ import { runQuery } from './run.ts'
 
 const asked = await askedPortfolio()
 const { client, leases, parties, properties } = asked
-const third = leases[2] as string
+const [first, , third] = leases as [string, string, string]
 
 async function ask(body: unknown, by: TestClient = client): Promise<Answer> {
   return await by.post('/grid/v2/query', body)
@@ -202,6 +202,33 @@ describe('who may ask', () => {
     expect(
       await ids({ from: 'fact', select: ['object_id'], where: { field: 'rentable_area' } }),
     ).toEqual([third])
+  })
+
+  it('sees no more of another time by naming it', async () => {
+    const other = await askedPortfolio()
+    const made = await client.post('/api-keys', {
+      name: 'Some',
+      scopes: ['read:facts', 'read:leases', 'read:properties'],
+      property_ids: [properties[1]],
+    })
+    const some = clientWith(made.body.key, client.org_id)
+    const digits = third.slice(third.indexOf('_') + 1)
+    const named: [TestClient, string, string, number][] = [
+      [client, 'lease', third, 1],
+      [some, 'lease', third, 1],
+      [some, 'lease', first, 0],
+      [some, 'property', properties[0] as string, 0],
+      [client, 'party', `pty_${digits}`, 0],
+      [other.client, 'lease', third, 0],
+      [other.client, 'organization', `org_${other.client.org_id}`, 1],
+      [other.client, 'organization', `org_${client.org_id}`, 0],
+    ]
+    for (const [by, from, id, found] of named) {
+      for (const where of [{ id }, { id: [id] }, { and: [{ id: { eq: id } }] }]) {
+        const { body } = await ask({ from, where, as_of: { valid_at: '2099-01-01' } }, by)
+        expect(body.data, `${from} ${id}`).toHaveLength(found)
+      }
+    }
   })
 
   it('is told what would cost too much before it runs', async () => {
