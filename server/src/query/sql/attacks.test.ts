@@ -64,7 +64,9 @@ describe('a statement that', () => {
   it('answers too much is cut off: rows and bytes', async () => {
     const rows = await run('select i from generate_series(1, 100000) i')
     expect(rows.body).toMatchObject({ row_count: 1000, limit_hit: 'rows' })
-    const wide = `select ${Array.from({ length: 60 }, () => 'x.data::text').join(' || ')} from lease x, generate_series(1, 900) i`
+    // The wide text is made once, so that sending it is all there is to do.
+    const text = Array.from({ length: 60 }, () => 'data::text').join(' || ')
+    const wide = `with w as materialized (select ${text} as t from lease) select t from w, generate_series(1, 900)`
     const bytes = await run(wide)
     expect(bytes.body.limit_hit).toBe('bytes')
     expect(JSON.stringify(bytes.body).length).toBeLessThan(14 * MEGABYTE)
