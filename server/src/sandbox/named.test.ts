@@ -1,12 +1,13 @@
 /** Several sandboxes of one organization, and what is taken from them to it. */
 import { describe, expect, it } from 'vitest'
-import { sealAll } from '../../test/audit.ts'
 import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
+import { auditKey } from '../audit/key.ts'
 import type { Row } from '../kit/resource.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { storageOf } from '../documents/storage.ts'
+import { sealing } from '../queue/work.ts'
 import { takeTask } from './work.ts'
 
 const NAME = { name: 'Lease imports' }
@@ -137,7 +138,7 @@ describe('a sandbox of an organization', () => {
       await takeTask({
         db,
         storage,
-        seal: async (org_id) => await sealAll({ org_id }),
+        seal: sealing(db, auditKey(app.config)),
         log: () => {},
         stopping,
       })

@@ -40,7 +40,7 @@ export interface SandboxWork {
   db: Db
   storage: Storage
   /** Seals what the organization has done so far: an entry of the audit log is made of the events that a reset removes. */
-  seal: (org_id: number) => Promise<void>
+  seal: (org_id: number, stopping: AbortSignal) => Promise<void>
   log: (message: string) => void
   stopping: AbortSignal
 }
@@ -135,7 +135,7 @@ const DOING: Readonly<Record<Task['kind'], (running: Running) => Promise<Row>>> 
  * Removes everything: the files first, as the documents say where they are, then all rows in one transaction, with which
  * the clock goes back. @returns how many objects there were.
  */
-async function empty({ db, storage, seal, held }: Running): Promise<number> {
+async function empty({ db, storage, seal, stopping, held }: Running): Promise<number> {
   const { org_id } = held
   for (let after = 0; ;) {
     const page = await filesAfter(db, org_id, after, FILES_BATCH)
@@ -144,7 +144,7 @@ async function empty({ db, storage, seal, held }: Running): Promise<number> {
     after = page.last
   }
   await removeFiles(db, storage, org_id)
-  await seal(org_id)
+  await seal(org_id, stopping)
   return await db.transaction(org_id, async (tx) => {
     await setAheadDays(tx, org_id, 0)
     return await emptySandbox(tx)
