@@ -26,7 +26,7 @@ create table sandbox_task (
   created_at timestamptz not null,
   started_at timestamptz,
   finished_at timestamptz,
-  -- The worker that has it: its database session, and until when it may be silent.
+  -- The worker that has it: its database session, and until when it may be silent. One that waits is taken after that time.
   lease_id bigint,
   backend_pid integer,
   locked_until timestamptz,
@@ -90,7 +90,8 @@ create function app.claim_sandbox_task(lease bigint, worker_pid integer)
       locked_until = now() + interval '60 seconds', attempts = t.attempts + 1, started_at = coalesce(t.started_at, now())
     from (
       select o.org_id, o.id from sandbox_task o
-      where o.state = 'queued' or (o.state = 'running' and (o.locked_until < now() or (o.backend_pid is not null
+      where (o.state = 'queued' and (o.locked_until is null or o.locked_until <= now()))
+        or (o.state = 'running' and (o.locked_until < now() or (o.backend_pid is not null
         and not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
       order by o.created_at, o.id limit 1 for update skip locked) f
     where t.org_id = f.org_id and t.id = f.id
@@ -106,8 +107,9 @@ create function app.claim_export(lease bigint, worker_pid integer)
       started_at = coalesce(t.started_at, now())
     from (
       select o.org_id, o.id from export o
-      where o.state = 'queued' or (o.state in ('running', 'cancelling') and (o.locked_until < now()
-        or (o.backend_pid is not null and not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
+      where (o.state = 'queued' and (o.locked_until is null or o.locked_until <= now()))
+        or (o.state in ('running', 'cancelling') and (o.locked_until < now() or (o.backend_pid is not null
+        and not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
       order by o.created_at, o.id limit 1 for update skip locked) f
     where t.org_id = f.org_id and t.id = f.id
     returning t.org_id, t.id
