@@ -198,6 +198,39 @@ describe('taking settings live', () => {
     expect(rest.body.counts).toEqual({ create: 0, update: 0, unchanged: 3, skipped: 1 })
   })
 
+  it('is done once when it is asked for twice at the same time', async () => {
+    const live = await newOrganization()
+    const sandbox = await made(live)
+    for (const path of ['a', 'b', 'c']) await sandbox.post('/webhooks', hook(path))
+    const body = { sandbox: sandbox.organization_id }
+    const { hash } = (await live.post('/sandbox/promote', body)).body
+    const apply = async (): Promise<Answer> =>
+      await live.post('/sandbox/promote', { ...body, dry_run: false, hash })
+    const answers = await Promise.all([apply(), apply(), apply()])
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409])
+    expect((await live.get('/webhooks')).body.data).toHaveLength(3)
+  })
+
+  it('leaves webhooks of one address, which cannot be told apart', async () => {
+    const live = await newOrganization()
+    const sandbox = await made(live)
+    const property = await sandbox.post('/properties', samples.property())
+    const property_ids = [property.body.id]
+    const restricted = await sandbox.post('/webhooks', { ...hook('two'), property_ids })
+    expect(restricted.status, JSON.stringify(restricted.body)).toBe(201)
+    await sandbox.post('/webhooks', hook('two'))
+    await sandbox.post('/webhooks', hook('one', ['*']))
+    await live.post('/webhooks', hook('one'))
+    await live.post('/webhooks', hook('one'))
+    const body = { sandbox: sandbox.organization_id }
+    const seen = (await live.post('/sandbox/promote', body)).body
+    expect(seen.counts).toEqual({ create: 0, update: 0, unchanged: 0, skipped: 3 })
+    const answer = await live.post('/sandbox/promote', { ...body, dry_run: false, hash: seen.hash })
+    expect(answer).toMatchObject({ status: 200, body: { created: [] } })
+    const hooks = (await live.get('/webhooks')).body.data
+    expect(hooks).toMatchObject([{ events: ['lease.*'] }, { events: ['lease.*'] }])
+  })
+
   it('refuses a difference that is another one by now', async () => {
     const live = await newOrganization()
     const sandbox = await made(live)

@@ -273,6 +273,13 @@ export async function lockSandboxes(tx: Tx, org_id: number): Promise<void> {
   ])
 }
 
+/** One difference is applied at a time, so that the next one is worked out from what this one leaves. */
+export async function lockSettings(tx: Tx, org_id: number): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 7016))', [
+    `promotion ${org_id}`,
+  ])
+}
+
 /** What follows in the transaction is done in another organization. */
 export async function enterOrganization(tx: Tx, org_id: number): Promise<void> {
   await tx.query('select app.set_org($1)', [org_id])
