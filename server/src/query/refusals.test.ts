@@ -4,6 +4,7 @@ import type { Answer, TestClient } from '../../test/grid.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { askedPortfolio } from './query-fixture.ts'
 import { runQuery } from './run.ts'
+import { NESTING_MAX } from './types.ts'
 
 const asked = await askedPortfolio()
 const { client, leases, parties, properties } = asked
@@ -43,6 +44,35 @@ describe('what is wrong', () => {
         { field: 'where.and[0].statuss', code: 'unknown_field', suggestion: 'status' },
         { field: 'order_by[0]', code: 'unknown_field' },
       ],
+    ],
+    [
+      'directions',
+      {
+        from: 'lease',
+        order_by: [
+          ['rentable_area', 'DESC'],
+          ['id', 'down'],
+        ],
+      },
+      [
+        {
+          field: 'order_by[0]',
+          code: 'unknown_value',
+          allowed: ['asc', 'desc'],
+          suggestion: 'desc',
+        },
+        { field: 'order_by[1]', code: 'unknown_value', allowed: ['asc', 'desc'] },
+      ],
+    ],
+    [
+      'directions of groups',
+      { from: 'lease', select: [{ count: '*', as: 'n' }], order_by: [['n', 'ascending']] },
+      [{ field: 'order_by[0]', code: 'unknown_value' }],
+    ],
+    [
+      'conditions on facts of another time, where they stand',
+      { from: 'fact', where: { nope: 1 }, as_of: { valid_at: '2026-01-01' } },
+      [{ field: 'where.nope', code: 'unknown_field' }],
     ],
     [
       'values',
@@ -138,6 +168,10 @@ describe('what is wrong', () => {
       ),
     )
     expect(codes).toEqual([['too_many'], ['too_deep'], ['out_of_range']])
+    let where: object = { field: 'status' }
+    for (let i = 0; i < NESTING_MAX; i++) where = { not: where }
+    const as_of = { valid_at: '2026-01-01' }
+    expect((await ask({ from: 'fact', where, as_of })).status).toBe(200)
   })
 
   it('is injection nowhere: names are looked up and values are parameters', async () => {
