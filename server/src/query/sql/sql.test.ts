@@ -6,7 +6,11 @@ import { ALL_SCOPES } from '../../kit/scopes.ts'
 import { resources } from '../../resources.ts'
 import { openConsole } from './console-fixture.ts'
 import { SqlParser } from './parser.ts'
+import { valueOf } from './values.ts'
 import { readViews } from './view-queries.ts'
+
+/** The type by its number. */
+const JSONB = 3802
 
 const { app, run, own, foreign, ids } = await openConsole()
 afterAll(async () => await app.close())
@@ -51,6 +55,14 @@ describe('a statement', () => {
       row_count: 1,
       limit_hit: null,
       ms: expect.any(Number),
+    })
+  })
+
+  it('keeps every digit of numbers within JSON', () => {
+    for (const text of ['12345678901234567890', '[1.10,{"a":0.12345678901234567890}]', '1e400'])
+      expect(JSON.stringify(valueOf(JSONB, text))).toBe(text)
+    expect(valueOf(JSONB, '{"a":[1,0.5,"12345678901234567890"]}')).toEqual({
+      a: [1, 0.5, '12345678901234567890'],
     })
   })
 
