@@ -26,7 +26,7 @@ create table sandbox_task (
   created_at timestamptz not null,
   started_at timestamptz,
   finished_at timestamptz,
-  -- The worker that has it: its database session, and until when it may be silent.
+  -- The worker that has it: its database session, and until when it may be silent. One that waits is taken after that time.
   lease_id bigint,
   backend_pid integer,
   locked_until timestamptz,
@@ -90,7 +90,8 @@ create function app.claim_sandbox_task(lease bigint, worker_pid integer)
       locked_until = now() + interval '60 seconds', attempts = t.attempts + 1, started_at = coalesce(t.started_at, now())
     from (
       select o.org_id, o.id from sandbox_task o
-      where o.state = 'queued' or (o.state = 'running' and (o.locked_until < now() or (o.backend_pid is not null
+      where (o.state = 'queued' and (o.locked_until is null or o.locked_until <= now()))
+        or (o.state = 'running' and (o.locked_until < now() or (o.backend_pid is not null
         and not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
       order by o.created_at, o.id limit 1 for update skip locked) f
     where t.org_id = f.org_id and t.id = f.id
@@ -106,8 +107,9 @@ create function app.claim_export(lease bigint, worker_pid integer)
       started_at = coalesce(t.started_at, now())
     from (
       select o.org_id, o.id from export o
-      where o.state = 'queued' or (o.state in ('running', 'cancelling') and (o.locked_until < now()
-        or (o.backend_pid is not null and not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
+      where (o.state = 'queued' and (o.locked_until is null or o.locked_until <= now()))
+        or (o.state in ('running', 'cancelling') and (o.locked_until < now() or (o.backend_pid is not null
+        and not exists (select from pg_stat_activity a where a.pid = o.backend_pid))))
       order by o.created_at, o.id limit 1 for update skip locked) f
     where t.org_id = f.org_id and t.id = f.id
     returning t.org_id, t.id
@@ -132,8 +134,20 @@ create function app.sandbox_tables() returns text[] language sql immutable
     'survivorship_change', 'refold', 'erasure', 'ext_index'
   ] $$;
 
+-- Transactions of an organization with entries of the audit log that are not sealed yet.
+create function app.unsealed_transactions(org bigint)
+  returns table (tx_id bigint, at timestamptz) language sql stable set search_path = public, pg_temp
+  as $$
+    select t.tx_id, t.at from tx t
+    where t.org_id = org
+      and (t.first_seq is null or t.first_seq >= coalesce((select h.first_seq from audit_head h where h.org_id = org), 0))
+      and exists (select from audit_entry a where a.org_id = org and a.tx_id = t.tx_id and a.at = t.at
+        and not exists (select from audit_seal s where s.org_id = org and s.tx_id = a.tx_id and s.n = a.n))
+  $$;
+
 -- Empties the organization of the transaction, which must be a sandbox: whatever a caller gets wrong, live data is not
 -- reached. The organization's own claims stay, and answers of requests about sandboxes, so that a repeat is not done again.
+-- So do events and claims of which entries of the audit log are still to be made: what is written meanwhile.
 create function app.empty_sandbox()
   returns integer language plpgsql security definer set search_path = public, pg_temp
   as $$
@@ -141,6 +155,7 @@ create function app.empty_sandbox()
     org constant bigint := app.org();
     name text;
     own text;
+    sealed constant text := ' and tx_id not in (select u.tx_id from app.unsealed_transactions($1) u)';
     gone integer;
     total integer := 0;
   begin
@@ -149,7 +164,7 @@ create function app.empty_sandbox()
     end if;
     foreach name in array app.sandbox_tables() loop
       continue when to_regclass('public.' || name) is null;
-      own := case name when 'assertion' then ' and object_id <> $1' when 'external_key' then ' and object_id <> $1'
+      own := case name when 'assertion' then ' and object_id <> $1' || sealed when 'event' then sealed when 'external_key' then ' and object_id <> $1'
         when 'idempotency' then ' and route not like ''%/sandbox%''' else '' end;
       execute format('delete from %I where org_id = $1%s', name, own) using org;
       get diagnostics gone = row_count;
@@ -202,3 +217,5 @@ begin
 end $$;
 revoke execute on function app.sandbox_tables() from public;
 grant execute on function app.sandbox_tables() to grid_system;
+revoke execute on function app.unsealed_transactions(bigint) from public;
+grant execute on function app.unsealed_transactions(bigint) to grid_app, grid_system;

@@ -17,7 +17,7 @@ interface Audited {
 
 const ADDRESS = { address: { type: 'string', description: 'Where the request came from.' } }
 /** Stands for whatever type the object has. */
-const ANY = 'object'
+export const ANY = 'object'
 
 const REASON = { type: 'string', description: 'Why.' }
 const REQUEST = {

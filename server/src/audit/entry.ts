@@ -1,8 +1,8 @@
 /** Audit entries as they are sealed, read and exported. */
+import { placeOf } from '../events/places.ts'
 import { TOLD_EXTENSIONS } from '../kit/extension-door.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
-import { registry } from '../resources.ts'
 
 /** An entry as the door or `record` wrote it, with what is known of its transaction. */
 export interface WrittenEntry {
@@ -34,29 +34,10 @@ export interface WrittenEntry {
 /** Entries of one transaction have numbers below this; an entry's id is made of both, as an event's is. */
 export const ENTRIES_MAX = 100_000
 
-/** Prefixes of the ids of objects that are no resources. */
-const PREFIXES: Readonly<Record<string, string>> = {
-  job: 'job',
-  api_key: 'key',
-  webhook: 'wh',
-  source: 'src',
-  survivorship_rule: 'sur',
-  survivorship_change: 'rch',
-  erasure: 'ers',
-  app: 'app',
-  schema_field: 'fld',
-  schema_plan: 'pln',
-  app_installation: 'inst',
-  connection: 'cnx',
-  schedule: 'sch',
-  merge: 'mrg',
-  do_not_link: 'dnl',
-}
-
 /** The entry as it goes into the chain, in which it has this position. */
 export function sealedEntry(org_id: number, position: number, entry: WrittenEntry): Row {
   const { changed, previous } = entry
-  const prefix = registry.get(entry.object_type)?.prefix ?? PREFIXES[entry.object_type] ?? 'obj'
+  const { prefix } = placeOf(entry.object_type)
   return {
     id: publicId('aud', Number(entry.tx_id) * ENTRIES_MAX + entry.n),
     object: 'audit_entry',

@@ -1,7 +1,7 @@
 /** SQL of sealing: which organizations are due, what is not sealed yet, and the sealed rows. */
 import type { Db } from '../db/db.ts'
 import { bigintArray, integerArray, textArray } from '../kit/arrays.ts'
-import type { Tx } from '../kit/types.ts'
+import type { OrgRows, Tx } from '../kit/types.ts'
 import type { WrittenEntry } from './entry.ts'
 
 /** Organizations with entries to seal or to sign. */
@@ -69,6 +69,18 @@ export async function unsealedEntries(
      order by t.first_seq, t.tx_id, a.n limit $3`,
     [org_id, first_seq, limit],
   )
+}
+
+/** Whether entries written by a time wait to be sealed, and the time of the question. @param until null for any time. */
+export async function unsealedBy(
+  db: OrgRows,
+  org_id: number,
+  until: string | null,
+): Promise<{ waits: boolean; now: string }> {
+  const sql = `select now()::text as now, exists (select from app.unsealed_transactions($1)
+    where $2::timestamptz is null or at <= $2::timestamptz) as waits`
+  const [row] = await db.query<{ waits: boolean; now: string }>(org_id, sql, [org_id, until])
+  return row as { waits: boolean; now: string }
 }
 
 /** An entry with its place in the chain. */

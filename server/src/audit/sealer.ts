@@ -1,5 +1,7 @@
 /** Seals audit entries into the chain of their organization once their transactions are placed. */
 import type { Db } from '../db/db.ts'
+import { never } from '../events/wake.ts'
+import { ApiError } from '../kit/errors.ts'
 import { publicId } from '../kit/ids.ts'
 import { canonical } from './canonical.ts'
 import { checkpointOf, entryHash } from './chain.ts'
@@ -7,7 +9,7 @@ import type { Checkpoint } from './chain.ts'
 import { sealedEntry } from './entry.ts'
 import type { WrittenEntry } from './entry.ts'
 import type { AuditKey } from './key.ts'
-import { auditsDue, seal, takeAudit, unsealedEntries } from './seal-queries.ts'
+import { auditsDue, seal, takeAudit, unsealedBy, unsealedEntries } from './seal-queries.ts'
 import type { Head, Sealed } from './seal-queries.ts'
 
 /** Entries sealed by one transaction at most: so many keep the thread busy for some 20 ms. */
@@ -19,6 +21,10 @@ const ORGANIZATIONS_MAX = 100
 /** A checkpoint stands at every multiple of this position, and at the end of a chain that was quiet for so long. */
 const SIGNED_EVERY = 1_000
 const SIGNED_WITHIN_MS = 60 * 60 * 1_000
+
+/** How long it may take to seal all that was written, and the pause while others are at it, in milliseconds. */
+const WHOLE_WITHIN_MS = 30_000
+const AGAIN_MS = 20
 
 /**
  * Seals what is due, in any organization. One that cannot be sealed does not keep the others waiting.
@@ -48,6 +54,32 @@ export async function sealAudit(db: Db, key: AuditKey, org_id: number): Promise<
     await seal(tx, org_id, sealedRows(org_id, key, head, entries))
     return entries.length
   })
+}
+
+/**
+ * Seals all that the organization has written so far. Others may hold the chain or the placing, and transactions still open
+ * elsewhere hold it up: all of these are waited for.
+ * @param place numbers what has committed.
+ * @throws 503 when that takes too long.
+ */
+export async function sealWhole(
+  db: Db,
+  key: AuditKey,
+  org_id: number,
+  place: () => Promise<unknown>,
+  stopping: AbortSignal,
+): Promise<void> {
+  const until = Date.now() + WHOLE_WITHIN_MS
+  const { now } = await unsealedBy(db, org_id, null)
+  while (true) {
+    await place()
+    const sealed = await sealAudit(db, key, org_id)
+    if (!(await unsealedBy(db, org_id, now)).waits) return
+    stopping.throwIfAborted()
+    if (Date.now() > until)
+      throw new ApiError('unavailable', 'The audit log is not sealed yet; try again.')
+    if (sealed === 0) await never.asleep(AGAIN_MS, stopping)
+  }
 }
 
 /** What is written for these entries behind this head. */

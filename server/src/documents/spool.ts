@@ -1,6 +1,6 @@
 /** The folder in which files are received: streamed to disk, measured on the way, flushed. */
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '../kit/errors.ts'
 import { idDigits } from '../kit/ids.ts'
@@ -52,6 +52,11 @@ export class Spool {
 
   async drop(key: FileKey): Promise<void> {
     await rm(this.path(key), { force: true })
+  }
+
+  /** Leaves the name alone, for the sweep to find. */
+  async empty(key: FileKey): Promise<void> {
+    await truncate(this.path(key))
   }
 
   /** Files that were last written before a time, epoch milliseconds. */

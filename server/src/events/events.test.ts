@@ -4,8 +4,10 @@ import { placeAll } from '../../test/feed.ts'
 import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { portfolio } from '../../test/samples.ts'
+import { ANY, auditActions } from '../audit/actions.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { catalogue } from './catalogue.ts'
+import { knownPlace, placeOf } from './places.ts'
 
 /** An organization with some events, and what the feed shows of them. */
 async function withEvents(): Promise<{ client: TestClient; ids: Record<string, string> }> {
@@ -174,6 +176,14 @@ describe('GET /events/types', () => {
     }
     const types = catalogue.map(({ type }) => type)
     expect(new Set(types).size).toBe(types.length)
+  })
+
+  it('has a prefix and a path for each type of object that it or the audit log tells of', () => {
+    const told = [...catalogue, ...auditActions()].map(({ object_type }) => String(object_type))
+    const types = [...new Set(told)].filter((type) => type !== ANY)
+    expect(types.filter((type) => !knownPlace(type))).toEqual([])
+    const prefixes = types.map((type) => placeOf(type).prefix)
+    expect(new Set(prefixes).size).toBe(types.length)
   })
 
   it('lists some', async () => {

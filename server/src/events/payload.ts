@@ -11,31 +11,13 @@ import { PRESENT } from '../kit/timeline.ts'
 import { registry } from '../resources.ts'
 import { eventId } from './feed.ts'
 import type { FeedEvent } from './feed.ts'
+import { placeOf } from './places.ts'
 
 /** Date of the payload's form; additions keep it, anything else gets a new one. */
 export const SCHEMA_VERSION = '2026-05-12'
 
 /** Payloads above this many bytes carry only the id and the address of their object. */
 const FULL_MAX = 64 * 1024
-
-/** Where the objects live that are no resources: id prefix, and path below the base URL. */
-const PLACES: Readonly<Record<string, { prefix: string; path: string }>> = {
-  job: { prefix: 'job', path: 'sdis/jobs' },
-  api_key: { prefix: 'key', path: 'api-keys' },
-  webhook: { prefix: 'wh', path: 'webhooks' },
-  saved_query: { prefix: 'qry', path: 'grid/v2/queries' },
-  schema_field: { prefix: 'fld', path: 'schema-fields' },
-  schema_plan: { prefix: 'pln', path: 'schema-extensions' },
-  source: { prefix: 'src', path: 'grid/v2/sources' },
-  survivorship_rule: { prefix: 'sur', path: 'grid/v2/survivorship' },
-  survivorship_change: { prefix: 'rch', path: 'grid/v2/survivorship/changes' },
-  erasure: { prefix: 'ers', path: 'grid/v2/erasures' },
-  app: { prefix: 'app', path: 'developer/apps' },
-  sandbox_task: { prefix: 'sbt', path: 'sandbox/tasks' },
-  export: { prefix: 'xpt', path: 'exports' },
-  app_installation: { prefix: 'inst', path: 'apps/installations' },
-  merge: { prefix: 'mrg', path: 'grid/v2/merges' },
-}
 
 /**
  * The payload of each event, in the order given. Events of imports have no body: theirs are folded from the facts known
@@ -106,10 +88,6 @@ function head(event: FeedEvent): Row {
     actor: { type: event.actor_type, id: event.actor_id, name: event.actor_name },
     request_id: event.request_id,
   }
-}
-
-function placeOf(object_type: string): { prefix: string; path: string } {
-  return registry.get(object_type) ?? PLACES[object_type] ?? { prefix: 'obj', path: 'objects' }
 }
 
 /** The object as it was after the event's transaction; `null` in JSON when nothing is known of it. */

@@ -1,6 +1,7 @@
 /** SQL of exports. */
 import type { Db } from '../db/db.ts'
 import type { OrgRows, Tx } from '../kit/types.ts'
+import type { Held, Release } from '../queue/held.ts'
 import type { Export, ExportState } from './model.ts'
 
 const COLUMNS = `org_id, id, state, type, format, query, time_zone, rows_total, rows_written, file_version, file_name, byte_size,
@@ -126,16 +127,18 @@ export async function claimExport(
   return row && { org_id: Number(row.org_id), id: Number(row.id) }
 }
 
-/** An export as a worker has it. */
-export interface Held {
-  org_id: number
-  id: number
-  lease_id: number
-}
-
 const HELD = `org_id = $1 and id = $2 and lease_id = $3 and state in ('running', 'cancelling')`
 
-/** Notes how far an export is and keeps it for another minute. @returns its state; undefined when another worker has it. */
+/** Keeps an export for another minute. */
+export async function renewExport(db: OrgRows, { org_id, id, lease_id }: Held): Promise<void> {
+  await db.query(
+    org_id,
+    `update export set locked_until = now() + interval '60 seconds' where ${HELD}`,
+    [org_id, id, lease_id],
+  )
+}
+
+/** Notes how far an export is. @returns its state; undefined when another worker has it. */
 export async function keepExport(
   db: OrgRows,
   { org_id, id, lease_id }: Held,
@@ -143,21 +146,24 @@ export async function keepExport(
 ): Promise<ExportState | undefined> {
   const [row] = await db.query<{ state: ExportState }>(
     org_id,
-    `update export set rows_total = $4, rows_written = $5, locked_until = now() + interval '60 seconds'
-     where ${HELD} returning state`,
+    `update export set rows_total = $4, rows_written = $5 where ${HELD} returning state`,
     [org_id, id, lease_id, rows_total, rows_written],
   )
   return row?.state
 }
 
 /** Gives an export back, to be begun again. */
-export async function releaseExport(db: OrgRows, { org_id, id, lease_id }: Held): Promise<void> {
+export async function releaseExport(
+  db: OrgRows,
+  { org_id, id, lease_id }: Held,
+  { pause_s, tried }: Release,
+): Promise<void> {
   await db.query(
     org_id,
     `update export set state = case state when 'running' then 'queued' else state end, lease_id = null, backend_pid = null,
-       locked_until = now(), rows_written = 0
+       locked_until = now() + make_interval(secs => $4), attempts = attempts - $5, rows_written = 0
      where ${HELD}`,
-    [org_id, id, lease_id],
+    [org_id, id, lease_id, pause_s, tried ? 0 : 1],
   )
 }
 
@@ -165,7 +171,8 @@ export async function releaseExport(db: OrgRows, { org_id, id, lease_id }: Held)
 export interface Ending {
   state: 'completed' | 'failed' | 'cancelled'
   error: Export['error']
-  rows_written: number
+  /** Null leaves those that were noted. */
+  rows_written: number | null
   file: { byte_size: number; sha256: string } | null
   /** Hours until the file is removed; 0 keeps it. */
   kept_hours: number
@@ -178,7 +185,7 @@ export async function endExport(
   { state, error, rows_written, file, kept_hours }: Ending,
 ): Promise<Export | undefined> {
   const rows = await tx.query<ExportRow>(
-    `update export set state = $4, error = $5, rows_written = $6, byte_size = $7, sha256 = $8,
+    `update export set state = $4, error = $5, rows_written = coalesce($6, rows_written), byte_size = $7, sha256 = $8,
        file_version = case when $7::bigint is not null then $3 end, finished_at = now(),
        expires_at = case when $7::bigint is not null and $9 > 0 then now() + make_interval(hours => $9) end,
        lease_id = null, backend_pid = null

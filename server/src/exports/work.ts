@@ -7,10 +7,10 @@
  */
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
-import type { SpooledFile } from '../documents/index.ts'
+import type { FileKey, SpooledFile } from '../documents/index.ts'
+import type { Spool } from '../documents/spool.ts'
 import type { Storage } from '../documents/storage.ts'
 import { written } from '../events/wake.ts'
-import { ApiError } from '../kit/errors.ts'
 import { ownStore } from '../kit/extended.ts'
 import { record } from '../kit/record.ts'
 import type { Resource, Row } from '../kit/resource.ts'
@@ -18,8 +18,9 @@ import { listItem } from '../kit/tables/list-item.ts'
 import { listPages } from '../kit/tables/pages.ts'
 import { tableStream } from '../kit/tables/render.ts'
 import { countUpTo } from '../kit/store.ts'
-import type { Actor } from '../kit/types.ts'
 import { bareStore } from '../organizations/service.ts'
+import { actorOf, takeWork } from '../queue/held.ts'
+import type { Held, Work } from '../queue/held.ts'
 import { ended } from './events.ts'
 import { listQueryOf } from './list-query.ts'
 import { fileKey } from './model.ts'
@@ -33,8 +34,9 @@ import {
   keepExport,
   markExpired,
   releaseExport,
+  renewExport,
 } from './queries.ts'
-import type { Ending, Held } from './queries.ts'
+import type { Ending } from './queries.ts'
 import { exportAsked, exportSpool } from './service.ts'
 
 const IDLE_MS = 1_000
@@ -42,11 +44,8 @@ const IDLE_MS = 1_000
 /** Rows read at once: shaping them must not hold up requests of the same process. */
 const PAGE_ROWS = 250
 
-/** How often progress is noted and the lease renewed, in milliseconds. */
+/** How often progress is noted, in milliseconds. */
 const KEEP_MS = 1_000
-
-/** Times an export is tried before it is given up. */
-const ATTEMPTS_MAX = 3
 
 /** No export takes a day from its last byte to its row. */
 const UNFINISHED_MS = 24 * 60 * 60 * 1_000
@@ -76,56 +75,62 @@ class Stop extends Error {
 
 /** Takes the oldest waiting export, if any, and writes it. @returns how long to wait before looking again. */
 export async function takeExport(work: ExportWork): Promise<number> {
-  const { db, stopping } = work
   const seen = exportAsked.count
-  const session = await db.session()
-  try {
-    const [lease_id = 0] = await db.ids(1)
-    const claimed = await claimExport(db, lease_id, session.pid)
-    if (claimed) {
-      await writeExport(work, { ...claimed, lease_id })
-      return 0
-    }
-  } finally {
-    session.release()
-  }
-  await exportAsked.asleep(IDLE_MS, stopping, seen)
+  if (await takeWork(work, exportsOf(work))) return 0
+  await exportAsked.asleep(IDLE_MS, work.stopping, seen)
   return 0
 }
 
-/** Writes one file, and ends its export or gives it back. */
-async function writeExport(work: ExportWork, held: Held): Promise<void> {
-  const { config, db, storage, log, stopping } = work
-  const one = await findExport(db, held.org_id, held.id)
-  if (!one) return
+function exportsOf(work: ExportWork): Work<Export> {
+  const { db } = work
+  return {
+    noun: 'export',
+    prefix: 'xpt',
+    claim: async (lease_id, pid) => await claimExport(db, lease_id, pid),
+    find: async ({ org_id, id }) => await findExport(db, org_id, id),
+    renew: async (held) => await renewExport(db, held),
+    release: async (held, how) => await releaseExport(db, held, how),
+    run: async (held, one) => await writeExport(work, held, one),
+    fail: async (held, error) => void (await finish(work, held, { ...UNDONE, error })),
+  }
+}
+
+/** How an export ends that has no file; the rows are those that were noted. */
+const UNDONE = { state: 'failed', error: null, file: null, rows_written: null } as const
+
+/** Writes one file and ends its export. */
+async function writeExport(work: ExportWork, held: Held, one: Export): Promise<void> {
+  const { config, storage } = work
   const key = fileKey(held.org_id, held.id, held.lease_id)
   const spool = exportSpool(config.GRID_DATA_DIR)
   const progress = { rows_total: 0, rows_written: 0 }
-  const end = async (state: Ending['state'], file: SpooledFile | null, error: Export['error']) => {
-    const kept_hours = config.GRID_RETENTION_EXPORTS_HOURS
-    return await finish(db, held, { ...progress, state, file, error, kept_hours })
-  }
   try {
     if (one.state === 'cancelling') throw new Stop('cancelled')
-    const file = await spool.take(
-      key,
-      bytesOf(work, held, one, progress),
-      config.GRID_EXPORT_MAX_MB * MEGABYTE,
-    )
-    await storage.put(key, file)
-    if (!(await end('completed', file, null))) await storage.remove(key)
+    const bytes = bytesOf(work, held, one, progress)
+    const file = await spool.take(key, bytes, config.GRID_EXPORT_MAX_MB * MEGABYTE)
+    await placeFile(storage, spool, key, file)
+    const { rows_written } = progress
+    const ending = { state: 'completed', error: null, file, rows_written } as const
+    if (!(await finish(work, held, ending))) await storage.remove(key)
     await spool.drop(key)
   } catch (error) {
-    if (error instanceof Stop && error.reason === 'lost') return
-    if (error instanceof Stop && error.reason === 'cancelled')
-      return void (await end('cancelled', null, null))
-    if (stopping.aborted) return await releaseExport(db, held)
-    log(`xpt_${held.id} failed: ${(error as Error).message}`)
-    if (!(error instanceof ApiError) && one.attempts < ATTEMPTS_MAX)
-      return await releaseExport(db, held)
-    const code = error instanceof ApiError ? error.code : 'internal'
-    const message = error instanceof ApiError ? error.message : 'The export failed on our side.'
-    await end('failed', null, { code, message })
+    if (!(error instanceof Stop) || error.reason === 'stopping') throw error
+    if (error.reason === 'cancelled') await finish(work, held, { ...UNDONE, state: 'cancelled' })
+  }
+}
+
+/** Where the storage fails, only the name stays in the spool: by it the sweep finds what may have arrived all the same. */
+async function placeFile(
+  storage: Storage,
+  spool: Spool,
+  key: FileKey,
+  file: SpooledFile,
+): Promise<void> {
+  try {
+    await storage.put(key, file)
+  } catch (error) {
+    await spool.empty(key)
+    throw error
   }
 }
 
@@ -162,18 +167,19 @@ async function* bytesOf(
 }
 
 /** @returns whether it was still this worker's to end. */
-async function finish(db: Db, held: Held, ending: Ending): Promise<boolean> {
+async function finish(
+  { config, db }: ExportWork,
+  held: Held,
+  ending: Omit<Ending, 'kept_hours'>,
+): Promise<boolean> {
+  const kept_hours = config.GRID_RETENTION_EXPORTS_HOURS
   const done = await db.transaction(held.org_id, async (tx) => {
-    const one = await endExport(tx, held, ending)
+    const one = await endExport(tx, held, { ...ending, kept_hours })
     if (one) await record(tx, held.org_id, actorOf(one), [ended(one)])
     return one !== undefined
   })
   written.wake()
   return done
-}
-
-function actorOf({ actor_type, actor_id, actor_name, request_id }: Export): Actor {
-  return { type: actor_type as Actor['type'], id: actor_id, name: actor_name, request_id }
 }
 
 /**

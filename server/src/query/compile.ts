@@ -11,7 +11,7 @@ import type { Catalog } from './sources.ts'
 import { outputs } from './select.ts'
 import type { Output } from './select.ts'
 import { GROUPS_MAX, ORDER_MAX } from './types.ts'
-import type { QueryBody } from './types.ts'
+import type { QueryBody, Tree } from './types.ts'
 import { namesIn, treeSql } from './where.ts'
 import type { Compared } from './where.ts'
 
@@ -30,6 +30,7 @@ export interface Compiled {
 /**
  * @param org_id stands as the first parameter of the statement.
  * @param after where the page begins. @param limit rows of the page; one more is asked for.
+ * @param also conditions beside those of the document.
  * @throws 422 naming everything that is wrong, where it stands in the document.
  */
 export function compile(
@@ -38,21 +39,23 @@ export function compile(
   org_id: number,
   limit: number,
   after: CursorValues | null,
+  also: Tree = {},
 ): Compiled {
-  const { compiled, issues } = build(body, catalog, { org_id, limit, after, open: false })
+  const { compiled, issues } = build(body, catalog, { org_id, limit, after, also, open: false })
   if (issues.length > 0) throw invalid(issues)
   return compiled
 }
 
 /** What is wrong with a query that is to be run later, with values in the places of its parameters. */
 export function issuesOf(body: QueryBody, catalog: Catalog): Issue[] {
-  return build(body, catalog, { org_id: 0, limit: 1, after: null, open: true }).issues
+  return build(body, catalog, { org_id: 0, limit: 1, after: null, also: {}, open: true }).issues
 }
 
 interface Building {
   org_id: number
   limit: number
   after: CursorValues | null
+  also: Tree
   /** Parameters may have no values yet. */
   open: boolean
 }
@@ -60,7 +63,7 @@ interface Building {
 function build(
   body: QueryBody,
   catalog: Catalog,
-  { org_id, limit, after, open }: Building,
+  { org_id, limit, after, also, open }: Building,
 ): { compiled: Compiled; issues: Issue[] } {
   const issues: Issue[] = []
   const sources = new Sources(catalog, catalog(body.from) as Entity, issues)
@@ -68,7 +71,7 @@ function build(
   const grouped = body.group_by !== undefined || columns.some(({ aggregate }) => aggregate !== null)
   const params = [String(org_id)]
   const parts = { body, sources, columns, params, issues, open }
-  const where = whereSql(parts)
+  const where = whereSql(parts, also)
   const sql = grouped ? groupSql(parts, where, limit) : rowsSql(parts, where, limit, after)
   const warnings = warningsOf(body, columns)
   return { compiled: { ...sql, params, outputs: columns, sources, grouped, warnings }, issues }
@@ -83,7 +86,7 @@ interface Parts {
   open: boolean
 }
 
-function whereSql({ body, sources, params, issues, open }: Parts): string {
+function whereSql({ body, sources, params, issues, open }: Parts, also: Tree): string {
   const { base } = sources
   // Rows of another time are in no index.
   const indexed = body.as_of === undefined
@@ -98,8 +101,11 @@ function whereSql({ body, sources, params, issues, open }: Parts): string {
   }
   // Facts of what the caller may not see have no type.
   if (base.name === 'fact') own.push(`${base.fields.get('object_type')?.sql('t')} is not null`)
-  const given = treeSql(body.where ?? {}, 'where', { resolve, params, issues, open, count: 0 })
-  return [...own, given].join(' and ')
+  const trees = [body.where ?? {}, also]
+  const given = trees.map((tree) =>
+    treeSql(tree, 'where', { resolve, params, issues, open, count: 0 }),
+  )
+  return [...own, ...given].join(' and ')
 }
 
 function rowsSql(
@@ -136,14 +142,15 @@ function sortKeys(
     const operand = sources.chosenBy(path, `order_by[${i}]`)
     if (!operand) return []
     const { field, sql, alias } = operand
+    const descending = descends(way, `order_by[${i}]`, issues)
     const own = alias === 't' && sql === `t.${path}` ? {} : { sql }
     if (field.type === 'json')
-      return [{ column: path, sql: `(${sql} #>> '{}')`, type: 'text', descending: way === 'desc' }]
+      return [{ column: path, sql: `(${sql} #>> '{}')`, type: 'text', descending }]
     if (field.type === 'text[]') {
       issues.push({ field: `order_by[${i}]`, code: 'unsupported', message: `${path} has no order` })
       return []
     }
-    return [{ column: path, ...own, type: field.type, descending: way === 'desc' }]
+    return [{ column: path, ...own, type: field.type, descending }]
   })
   const last = base.keys.filter(({ name }) => !asked.some(({ column }) => column === name))
   return [
@@ -155,6 +162,19 @@ function sortKeys(
       descending: false,
     })),
   ]
+}
+
+const DIRECTIONS = ['asc', 'desc']
+
+/** Ascending is what goes without saying. */
+function descends(way: string | undefined, field: string, issues: Issue[]): boolean {
+  if (way !== undefined && !DIRECTIONS.includes(way)) {
+    const suggestion = closest(way.toLowerCase(), DIRECTIONS)
+    const message = `must be asc or desc, got '${way}'`
+    const more = { allowed: DIRECTIONS, ...(suggestion ? { suggestion } : {}) }
+    issues.push({ field, code: 'unknown_value', message, ...more })
+  }
+  return way === 'desc'
 }
 
 function groupSql(
@@ -186,12 +206,11 @@ function groupSql(
     count: 0,
   })
   const order = (body.order_by ?? []).slice(0, ORDER_MAX).flatMap(([name = '', way], i) => {
-    const column = named(name, `order_by[${i}]`)
-    return column
-      ? [
-          `${column.field.type === 'json' ? column.shown : column.sql} ${way === 'desc' ? 'desc' : 'asc'} nulls last`,
-        ]
-      : []
+    const at = `order_by[${i}]`
+    const column = named(name, at)
+    const direction = descends(way, at, issues) ? 'desc' : 'asc'
+    const value = column?.field.type === 'json' ? column.shown : column?.sql
+    return column ? [`${value} ${direction} nulls last`] : []
   })
   const by = groups.map(({ sql }) => sql)
   // What a fact is about is found within the organization.

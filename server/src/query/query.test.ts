@@ -376,4 +376,15 @@ describe('another time', () => {
     const early = await ask({ ...body, where: {}, as_of: { valid_at: '2001-01-01' } }, own.client)
     expect(early.body.data).toEqual([])
   })
+  it('has what was deleted since, whether it is named or not', async () => {
+    const own = await askedPortfolio()
+    const [lease] = own.leases as [string]
+    const as_of = { known_at: new Date().toISOString() }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect((await own.client.delete(`/leases/${lease}`)).status).toBe(204)
+    for (const where of [{ id: lease }, { rentable_area: 5000 }]) {
+      const { body } = await ask({ from: 'lease', select: ['id'], where, as_of }, own.client)
+      expect(body.data).toEqual([{ id: lease }])
+    }
+  })
 })

@@ -4,10 +4,11 @@ import type { Answer, TestClient } from '../../test/grid.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { askedPortfolio } from './query-fixture.ts'
 import { runQuery } from './run.ts'
+import { NESTING_MAX } from './types.ts'
 
 const asked = await askedPortfolio()
 const { client, leases, parties, properties } = asked
-const third = leases[2] as string
+const [first, , third] = leases as [string, string, string]
 
 async function ask(body: unknown, by: TestClient = client): Promise<Answer> {
   return await by.post('/grid/v2/query', body)
@@ -43,6 +44,35 @@ describe('what is wrong', () => {
         { field: 'where.and[0].statuss', code: 'unknown_field', suggestion: 'status' },
         { field: 'order_by[0]', code: 'unknown_field' },
       ],
+    ],
+    [
+      'directions',
+      {
+        from: 'lease',
+        order_by: [
+          ['rentable_area', 'DESC'],
+          ['id', 'down'],
+        ],
+      },
+      [
+        {
+          field: 'order_by[0]',
+          code: 'unknown_value',
+          allowed: ['asc', 'desc'],
+          suggestion: 'desc',
+        },
+        { field: 'order_by[1]', code: 'unknown_value', allowed: ['asc', 'desc'] },
+      ],
+    ],
+    [
+      'directions of groups',
+      { from: 'lease', select: [{ count: '*', as: 'n' }], order_by: [['n', 'ascending']] },
+      [{ field: 'order_by[0]', code: 'unknown_value' }],
+    ],
+    [
+      'conditions on facts of another time, where they stand',
+      { from: 'fact', where: { nope: 1 }, as_of: { valid_at: '2026-01-01' } },
+      [{ field: 'where.nope', code: 'unknown_field' }],
     ],
     [
       'values',
@@ -138,6 +168,10 @@ describe('what is wrong', () => {
       ),
     )
     expect(codes).toEqual([['too_many'], ['too_deep'], ['out_of_range']])
+    let where: object = { field: 'status' }
+    for (let i = 0; i < NESTING_MAX; i++) where = { not: where }
+    const as_of = { valid_at: '2026-01-01' }
+    expect((await ask({ from: 'fact', where, as_of })).status).toBe(200)
   })
 
   it('is injection nowhere: names are looked up and values are parameters', async () => {
@@ -202,6 +236,33 @@ describe('who may ask', () => {
     expect(
       await ids({ from: 'fact', select: ['object_id'], where: { field: 'rentable_area' } }),
     ).toEqual([third])
+  })
+
+  it('sees no more of another time by naming it', async () => {
+    const other = await askedPortfolio()
+    const made = await client.post('/api-keys', {
+      name: 'Some',
+      scopes: ['read:facts', 'read:leases', 'read:properties'],
+      property_ids: [properties[1]],
+    })
+    const some = clientWith(made.body.key, client.org_id)
+    const digits = third.slice(third.indexOf('_') + 1)
+    const named: [TestClient, string, string, number][] = [
+      [client, 'lease', third, 1],
+      [some, 'lease', third, 1],
+      [some, 'lease', first, 0],
+      [some, 'property', properties[0] as string, 0],
+      [client, 'party', `pty_${digits}`, 0],
+      [other.client, 'lease', third, 0],
+      [other.client, 'organization', `org_${other.client.org_id}`, 1],
+      [other.client, 'organization', `org_${client.org_id}`, 0],
+    ]
+    for (const [by, from, id, found] of named) {
+      for (const where of [{ id }, { id: [id] }, { and: [{ id: { eq: id } }] }]) {
+        const { body } = await ask({ from, where, as_of: { valid_at: '2099-01-01' } }, by)
+        expect(body.data, `${from} ${id}`).toHaveLength(found)
+      }
+    }
   })
 
   it('is told what would cost too much before it runs', async () => {

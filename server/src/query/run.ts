@@ -26,7 +26,7 @@ import type { Catalog } from './sources.ts'
 import { tablesAt, timesOf } from './times.ts'
 import type { Tables } from './times.ts'
 import { TIMEOUT_MS } from './types.ts'
-import type { QueryBody } from './types.ts'
+import type { QueryBody, Tree } from './types.ts'
 
 export interface QueryPage {
   compiled: Compiled
@@ -58,7 +58,7 @@ export async function runQuery(
   const { limit = LIMIT_DEFAULT, cursor } = body
   const hash = hashOf(caller.org_id, body)
   const after = cursor ? decodeCursor(store.secret, hash, cursor, Date.now()) : null
-  const compiled = compile(timed(body, times), catalog, caller.org_id, limit, after)
+  const compiled = compile(body, catalog, caller.org_id, limit, after, timed(body, times))
   for (const { resource } of compiled.sources.entities) if (resource) allowRead(caller, resource)
   await refuseLarge(store.db, caller.org_id, compiled.sources.asked)
   const tables = await tablesFor(store, caller, compiled, body, times)
@@ -127,8 +127,8 @@ function allowRead(caller: Caller, resource: Resource): void {
 }
 
 /** Facts have their times in themselves: claims recorded by then, of what was true then. */
-function timed(body: QueryBody, { as_of, known_at }: Times): QueryBody {
-  if (body.from !== 'fact' || (as_of === null && known_at === null)) return body
+function timed({ from }: QueryBody, { as_of, known_at }: Times): Tree {
+  if (from !== 'fact' || (as_of === null && known_at === null)) return {}
   const at = (time: number): string => new Date(time).toISOString()
   const valid =
     as_of === null
@@ -138,7 +138,7 @@ function timed(body: QueryBody, { as_of, known_at }: Times): QueryBody {
           { or: [{ valid_to: null }, { valid_to: { gt: at(as_of) } }] },
         ]
   const known = known_at === null ? [] : [{ recorded_at: { lte: at(known_at) } }]
-  return { ...body, where: { and: [body.where ?? {}, ...valid, ...known] } }
+  return { and: [...valid, ...known] }
 }
 
 async function tablesFor(

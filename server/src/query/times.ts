@@ -59,13 +59,16 @@ export async function tablesAt(
   await settle(store.db, org_id, times.known_at)
   const found = new Map<string, Map<number, Row>>()
   const resource = base.resource as Resource
-  const ids = idsNamed(resource, body.where) ?? (await allIds(store, org_id, resource, times))
+  const named = idsNamed(resource, body.where)
+  const ids = named
+    ? await visible(store, org_id, resource, named)
+    : await allIds(store, org_id, resource, times)
   found.set(base.name, await rowsAt(store, org_id, resource, ids, times))
   for (const { parent, column, entity } of joins.values()) {
     const target = entity.resource as Resource
     const known = found.get(target.name) ?? new Map<number, Row>()
-    const named = [...(found.get(parent.name)?.values() ?? [])].map((row) => row[column])
-    const digits = [...new Set(named)].map((id) => idDigits(target.prefix, String(id)))
+    const led = [...(found.get(parent.name)?.values() ?? [])].map((row) => row[column])
+    const digits = [...new Set(led)].map((id) => idDigits(target.prefix, String(id)))
     const more = digits.flatMap((id) => (id === null || known.has(id) ? [] : [id]))
     const rows = await rowsAt(
       store,
@@ -115,7 +118,7 @@ function idsNamed(resource: Resource, where: Tree | undefined): number[] | null 
   return null
 }
 
-/** Those of the objects that the caller may see. */
+/** Those of the ids that are objects of the type which the caller may see; what is archived or deleted by now is among them. */
 async function visible(
   { db }: Store,
   org_id: number,

@@ -1,6 +1,7 @@
 /** Background work of a process: loops that each do one thing again and again, with back-off when it fails. */
 import { auditKey } from '../audit/key.ts'
-import { sealAudit } from '../audit/sealer.ts'
+import type { AuditKey } from '../audit/key.ts'
+import { sealWhole } from '../audit/sealer.ts'
 import { SealingThread } from '../audit/thread.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
@@ -13,6 +14,7 @@ import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { sweepExports, takeExport } from '../exports/work.ts'
 import { takeTask } from '../sandbox/work.ts'
+import type { SandboxWork } from '../sandbox/work.ts'
 import { tendSchemas } from '../schema/index.ts'
 import { limitsOf } from '../sdis/limits.ts'
 import { lookForFiles, LOOK_MS } from '../sdis/pull/drop.ts'
@@ -46,11 +48,8 @@ export function startWork(
   const egress = new Egress()
   const thread = new JobThread({ database: db.config, data_dir, limits, settings })
   const key = auditKey(own)
-  const sealing = new SealingThread(db.config, key, log)
-  const seal = async (org_id: number): Promise<void> => {
-    await placeTransactions(db)
-    while ((await sealAudit(db, await key, org_id)) > 0);
-  }
+  const sealer = new SealingThread(db.config, key, log)
+  const seal = sealing(db, key)
   const exporting = { config: own, db, storage, log }
   const loops = [
     loop('sequencer', log, (stopping) => sequence(db, stopping)),
@@ -95,7 +94,7 @@ export function startWork(
     await Promise.all(loops.map(async (stop) => await stop()))
     await webhooks.end()
     await thread.end()
-    await sealing.end()
+    await sealer.end()
     await egress.close()
     await flushCounts(db)
     await storage.close()
@@ -120,6 +119,14 @@ export async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
 export async function placeTransactions(db: Db): Promise<number> {
   const rows = await db.flyControl('select app.place_transactions(10000)', [])
   return Number(rows[0]?.[0]?.toString() ?? 0)
+}
+
+/** Seals what an organization has done so far, where a task must not go on before that. */
+export function sealing(db: Db, key: Promise<AuditKey>): SandboxWork['seal'] {
+  return async (org_id, stopping) => {
+    const place = async (): Promise<number> => await placeTransactions(db)
+    await sealWhole(db, await key, org_id, place, stopping)
+  }
 }
 
 /** Looks for files to load, where the operator has a folder for them. */

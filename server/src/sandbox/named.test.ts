@@ -1,12 +1,13 @@
 /** Several sandboxes of one organization, and what is taken from them to it. */
 import { describe, expect, it } from 'vitest'
-import { sealAll } from '../../test/audit.ts'
 import { clientWith, grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
 import { samples } from '../../test/samples.ts'
+import { auditKey } from '../audit/key.ts'
 import type { Row } from '../kit/resource.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
 import { storageOf } from '../documents/storage.ts'
+import { sealing } from '../queue/work.ts'
 import { takeTask } from './work.ts'
 
 const NAME = { name: 'Lease imports' }
@@ -137,7 +138,7 @@ describe('a sandbox of an organization', () => {
       await takeTask({
         db,
         storage,
-        seal: async (org_id) => await sealAll({ org_id }),
+        seal: sealing(db, auditKey(app.config)),
         log: () => {},
         stopping,
       })
@@ -195,6 +196,39 @@ describe('taking settings live', () => {
     expect((await live.get('/webhooks')).body.data).toHaveLength(4)
     const rest = await live.post('/sandbox/promote', body)
     expect(rest.body.counts).toEqual({ create: 0, update: 0, unchanged: 3, skipped: 1 })
+  })
+
+  it('is done once when it is asked for twice at the same time', async () => {
+    const live = await newOrganization()
+    const sandbox = await made(live)
+    for (const path of ['a', 'b', 'c']) await sandbox.post('/webhooks', hook(path))
+    const body = { sandbox: sandbox.organization_id }
+    const { hash } = (await live.post('/sandbox/promote', body)).body
+    const apply = async (): Promise<Answer> =>
+      await live.post('/sandbox/promote', { ...body, dry_run: false, hash })
+    const answers = await Promise.all([apply(), apply(), apply()])
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409, 409])
+    expect((await live.get('/webhooks')).body.data).toHaveLength(3)
+  })
+
+  it('leaves webhooks of one address, which cannot be told apart', async () => {
+    const live = await newOrganization()
+    const sandbox = await made(live)
+    const property = await sandbox.post('/properties', samples.property())
+    const property_ids = [property.body.id]
+    const restricted = await sandbox.post('/webhooks', { ...hook('two'), property_ids })
+    expect(restricted.status, JSON.stringify(restricted.body)).toBe(201)
+    await sandbox.post('/webhooks', hook('two'))
+    await sandbox.post('/webhooks', hook('one', ['*']))
+    await live.post('/webhooks', hook('one'))
+    await live.post('/webhooks', hook('one'))
+    const body = { sandbox: sandbox.organization_id }
+    const seen = (await live.post('/sandbox/promote', body)).body
+    expect(seen.counts).toEqual({ create: 0, update: 0, unchanged: 0, skipped: 3 })
+    const answer = await live.post('/sandbox/promote', { ...body, dry_run: false, hash: seen.hash })
+    expect(answer).toMatchObject({ status: 200, body: { created: [] } })
+    const hooks = (await live.get('/webhooks')).body.data
+    expect(hooks).toMatchObject([{ events: ['lease.*'] }, { events: ['lease.*'] }])
   })
 
   it('refuses a difference that is another one by now', async () => {

@@ -13,6 +13,7 @@ import type { Rules } from '../webhooks/index.ts'
 import { note } from './named.ts'
 import { PROMOTABLE } from './promotable.ts'
 import type { Applying, Item, Promotable } from './promotable.ts'
+import { lockSettings } from './queries.ts'
 
 export const ACTIONS = ['create', 'update', 'unchanged', 'skipped'] as const
 
@@ -58,11 +59,23 @@ export async function differences(db: OrgRows, between: Between): Promise<Differ
   const ours = await settingsOf(db, between.live, between)
   return between.kinds.flatMap((promotable) => {
     const { kind } = promotable
-    const byKey = new Map(ours.get(kind)?.map((item) => [item.key, item]))
-    return (between.theirs.get(kind) ?? [])
+    const own = ours.get(kind) ?? []
+    const theirs = between.theirs.get(kind) ?? []
+    const byKey = new Map(own.map((item) => [item.key, item]))
+    const twice = new Set([...keysTwiceIn(own), ...keysTwiceIn(theirs)])
+    return theirs
+      .map((item) => (twice.has(item.key) ? { ...item, reason: item.reason ?? TWICE } : item))
       .toSorted((a, b) => (a.key < b.key ? -1 : 1))
       .map((item) => differenceOf(promotable, item, byKey.get(item.key)))
   })
+}
+
+/** Why settings that cannot be told apart are left. */
+const TWICE = 'there are several of that name'
+
+function keysTwiceIn(items: readonly Item[]): string[] {
+  const keys = items.map(({ key }) => key)
+  return keys.filter((key, i) => keys.indexOf(key) !== i)
 }
 
 /** Why a difference of what cannot be updated is left. */
@@ -102,6 +115,7 @@ export async function promote(
   between: Between,
   given: { hash: string; secrets: Secrets },
 ): Promise<Answer> {
+  await lockSettings(tx, between.live)
   const all = await differences(rowsIn(tx), between)
   const hash = hashOf(all)
   if (hash !== given.hash) {
@@ -116,7 +130,7 @@ export async function promote(
     const items = between.theirs.get(kind) ?? []
     const having = (action: Difference['action']): Item[] => {
       const own = all.filter((one) => one.kind === kind && one.action === action)
-      return items.filter(({ key }) => own.some((one) => one.key === key))
+      return items.filter(({ key, reason }) => !reason && own.some((one) => one.key === key))
     }
     for (const item of having('update')) await update?.(to, item)
     const fresh = having('create')

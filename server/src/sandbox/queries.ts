@@ -4,6 +4,7 @@ import type { FileKey } from '../documents/index.ts'
 import { idDigits } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
 import type { OrgRows, Tx } from '../kit/types.ts'
+import type { Held, Release } from '../queue/held.ts'
 import type { Task } from './tasks.ts'
 
 const COLUMNS = `org_id, id, kind, args, state, result, error, attempts, actor_type, actor_id, actor_name, request_id,
@@ -77,13 +78,6 @@ export async function claimTask(
   return row && { org_id: Number(row.org_id), id: Number(row.id) }
 }
 
-/** A task as a worker has it. */
-export interface Held {
-  org_id: number
-  id: number
-  lease_id: number
-}
-
 const HELD = `org_id = $1 and id = $2 and lease_id = $3 and state = 'running'`
 
 /** Keeps a task for another minute. @returns false when another worker has taken it. */
@@ -97,11 +91,17 @@ export async function renewTask(db: OrgRows, { org_id, id, lease_id }: Held): Pr
 }
 
 /** Gives a task back, to be begun again. */
-export async function releaseTask(db: OrgRows, { org_id, id, lease_id }: Held): Promise<void> {
+export async function releaseTask(
+  db: OrgRows,
+  { org_id, id, lease_id }: Held,
+  { pause_s, tried }: Release,
+): Promise<void> {
   await db.query(
     org_id,
-    `update sandbox_task set state = 'queued', lease_id = null, backend_pid = null where ${HELD}`,
-    [org_id, id, lease_id],
+    `update sandbox_task set state = 'queued', lease_id = null, backend_pid = null,
+       locked_until = now() + make_interval(secs => $4), attempts = attempts - $5
+     where ${HELD}`,
+    [org_id, id, lease_id, pause_s, tried ? 0 : 1],
   )
 }
 
@@ -270,6 +270,13 @@ export async function countSandboxes(tx: Tx, org_id: number): Promise<number> {
 export async function lockSandboxes(tx: Tx, org_id: number): Promise<void> {
   await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 7016))', [
     `sandboxes ${org_id}`,
+  ])
+}
+
+/** One difference is applied at a time, so that the next one is worked out from what this one leaves. */
+export async function lockSettings(tx: Tx, org_id: number): Promise<void> {
+  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 7016))', [
+    `promotion ${org_id}`,
   ])
 }
 

@@ -5,12 +5,13 @@ import { eventsOf } from '../../test/feed.ts'
 import { grid, newOrganization, owner, ownDatabase } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { leaseParents, portfolio, samples } from '../../test/samples.ts'
+import { auditKey } from '../audit/key.ts'
 import { ORG_TABLES } from '../db/tables.ts'
 import { form } from '../documents/upload-fixture.ts'
 import { storageOf } from '../documents/storage.ts'
 import type { Row } from '../kit/resource.ts'
 import { loop } from '../queue/loop.ts'
-import { placeTransactions } from '../queue/work.ts'
+import { placeTransactions, sealing } from '../queue/work.ts'
 import { tendAgendas } from '../schedule/service.ts'
 import { claimTask } from './queries.ts'
 import { takeTask } from './work.ts'
@@ -26,7 +27,7 @@ async function work(): Promise<void> {
   const { app, db } = await grid()
   const storage = storageOf(app.config)
   const log = (text: string): void => void problems.push(text)
-  const seal = async (org_id: number): Promise<void> => await sealAll({ org_id })
+  const seal = sealing(db, auditKey(app.config))
   stop = loop('sandboxes', log, async (stopping) => takeTask({ db, storage, seal, log, stopping }))
 }
 
@@ -167,6 +168,43 @@ describe('emptying', () => {
     // The sandbox goes on as a new one would.
     await portfolio(client)
     expect((await counts(client))['lease']).toBe(1)
+  })
+
+  it('waits for who holds the audit chain, so that no entry loses what it tells', async () => {
+    const client = await newSandbox()
+    const path = `/audit-logs?action=party.created`
+    await client.post('/parties', { ...samples.party(), legal_name: 'Before' })
+    const holder = await owner()
+    await holder.query('insert into audit_head (org_id) values ($1) on conflict do nothing', [
+      client.org_id,
+    ])
+    await holder.query('begin')
+    await holder.query('select from audit_head where org_id = $1 for update', [client.org_id])
+    const asked = await client.post('/sandbox/reset', undefined, ASYNC)
+    const state = async (): Promise<string> =>
+      (await client.get(`/sandbox/tasks/${asked.body.id}`)).body.state
+    await expect.poll(state).toBe('running')
+    await client.post('/parties', { ...samples.party(), legal_name: 'Meanwhile' })
+    expect(await state()).toBe('running')
+    await holder.query('rollback')
+    await holder.end()
+    await expect.poll(state).toBe('completed')
+    await sealAll(client)
+    const entries = (await client.get(path)).body.data as { after: Row }[]
+    const names = entries.map(({ after }) => after['legal_name'])
+    expect(new Set(names)).toEqual(new Set(['Before', 'Meanwhile']))
+  })
+
+  it('leaves what the audit log is still to tell of', async () => {
+    const { db } = await grid()
+    const client = await newSandbox()
+    await client.post('/parties', samples.party())
+    await db.query(client.org_id, 'select app.empty_sandbox()', [])
+    await sealAll(client)
+    const [made] = (await client.get('/audit-logs?action=party.created')).body.data
+    expect(made.after).toMatchObject({ legal_name: samples.party().legal_name })
+    await db.query(client.org_id, 'select app.empty_sandbox()', [])
+    expect(await eventsOf(client.org_id)).toEqual([])
   })
 
   it('is done once per idempotency key', async () => {

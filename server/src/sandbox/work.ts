@@ -4,11 +4,11 @@ import { demoStart, seedDemo } from '../demo/seed.ts'
 import type { Storage } from '../documents/storage.ts'
 import { removeFiles } from '../exports/service.ts'
 import { written } from '../events/wake.ts'
-import { ApiError } from '../kit/errors.ts'
 import { record } from '../kit/record.ts'
 import type { Row } from '../kit/resource.ts'
-import type { Actor } from '../kit/types.ts'
 import { bareStore } from '../organizations/service.ts'
+import { actorOf, takeWork } from '../queue/held.ts'
+import type { Held, Work } from '../queue/held.ts'
 import { moveClock } from './clock.ts'
 import { ended } from './events.ts'
 import {
@@ -22,30 +22,25 @@ import {
   setAheadDays,
   timeZoneOf,
 } from './queries.ts'
-import type { Held } from './queries.ts'
 import { taskAsked } from './service.ts'
 import type { Task, TaskArgs } from './tasks.ts'
 
 const IDLE_MS = 1_000
-const RENEW_MS = 15_000
 
 /** Documents whose files are removed at once. */
 const FILES_BATCH = 200
-
-/** Times a task is tried before it is given up. */
-const ATTEMPTS_MAX = 3
 
 /** What tasks are done with. */
 export interface SandboxWork {
   db: Db
   storage: Storage
   /** Seals what the organization has done so far: an entry of the audit log is made of the events that a reset removes. */
-  seal: (org_id: number) => Promise<void>
+  seal: (org_id: number, stopping: AbortSignal) => Promise<void>
   log: (message: string) => void
   stopping: AbortSignal
 }
 
-/** A task at work: how it is held, and whether it still is. */
+/** A task at work, and how it is held. */
 interface Running extends SandboxWork {
   held: Held
   task: Task
@@ -53,41 +48,24 @@ interface Running extends SandboxWork {
 
 /** Takes the oldest waiting task, if any, and does it. @returns how long to wait before looking again. */
 export async function takeTask(work: SandboxWork): Promise<number> {
-  const { db, stopping } = work
   const seen = taskAsked.count
-  const session = await db.session()
-  try {
-    const [lease_id = 0] = await db.ids(1)
-    const claimed = await claimTask(db, lease_id, session.pid)
-    if (claimed) {
-      await doTask(work, { ...claimed, lease_id })
-      return 0
-    }
-  } finally {
-    session.release()
-  }
-  await taskAsked.asleep(IDLE_MS, stopping, seen)
+  if (await takeWork(work, tasksOf(work))) return 0
+  await taskAsked.asleep(IDLE_MS, work.stopping, seen)
   return 0
 }
 
-/** A task that fails is tried again; what a caller did wrong is not. */
-async function doTask(work: SandboxWork, held: Held): Promise<void> {
-  const { db, log, stopping } = work
-  const task = await findTask(db, held.org_id, held.id)
-  if (!task) return
-  const renewing = setInterval(() => void renewTask(db, held).catch(() => {}), RENEW_MS)
-  try {
-    await finish(work, held, await DOING[task.kind]({ ...work, held, task }), null)
-  } catch (error) {
-    if (stopping.aborted) return await releaseTask(db, held)
-    log(`sbt_${held.id} (${task.kind}) failed: ${(error as Error).message}`)
-    if (!(error instanceof ApiError) && task.attempts < ATTEMPTS_MAX)
-      return await releaseTask(db, held)
-    const code = error instanceof ApiError ? error.code : 'internal'
-    const message = error instanceof ApiError ? error.message : 'The task failed on our side.'
-    await finish(work, held, null, { code, message })
-  } finally {
-    clearInterval(renewing)
+function tasksOf(work: SandboxWork): Work<Task> {
+  const { db } = work
+  return {
+    noun: 'task',
+    prefix: 'sbt',
+    claim: async (lease_id, pid) => await claimTask(db, lease_id, pid),
+    find: async ({ org_id, id }) => await findTask(db, org_id, id),
+    renew: async (held) => await renewTask(db, held),
+    release: async (held, how) => await releaseTask(db, held, how),
+    run: async (held, task) =>
+      await finish(work, held, await DOING[task.kind]({ ...work, held, task }), null),
+    fail: async (held, error) => await finish(work, held, null, error),
   }
 }
 
@@ -103,15 +81,6 @@ async function finish(
     if (task && !error) await record(tx, held.org_id, actorOf(task), [ended(task)])
   })
   written.wake()
-}
-
-function actorOf(task: Task): Actor {
-  return {
-    type: task.actor_type as Actor['type'],
-    id: task.actor_id,
-    name: task.actor_name,
-    request_id: task.request_id,
-  }
 }
 
 const DOING: Readonly<Record<Task['kind'], (running: Running) => Promise<Row>>> = {
@@ -135,7 +104,7 @@ const DOING: Readonly<Record<Task['kind'], (running: Running) => Promise<Row>>> 
  * Removes everything: the files first, as the documents say where they are, then all rows in one transaction, with which
  * the clock goes back. @returns how many objects there were.
  */
-async function empty({ db, storage, seal, held }: Running): Promise<number> {
+async function empty({ db, storage, seal, stopping, held }: Running): Promise<number> {
   const { org_id } = held
   for (let after = 0; ;) {
     const page = await filesAfter(db, org_id, after, FILES_BATCH)
@@ -144,7 +113,7 @@ async function empty({ db, storage, seal, held }: Running): Promise<number> {
     after = page.last
   }
   await removeFiles(db, storage, org_id)
-  await seal(org_id)
+  await seal(org_id, stopping)
   return await db.transaction(org_id, async (tx) => {
     await setAheadDays(tx, org_id, 0)
     return await emptySandbox(tx)

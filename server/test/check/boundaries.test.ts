@@ -51,6 +51,7 @@ const NAMED_PUBLIC = [
   'events/declared.ts',
   'events/feed.ts',
   'events/payload.ts',
+  'events/places.ts',
   'events/platform.ts',
   'events/wake.ts',
   // The model as data: types and what each of their fields can do.

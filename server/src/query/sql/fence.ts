@@ -118,6 +118,11 @@ class Fence {
       case 'RangeVar':
         this.table(String(node['relname']), ctes)
         break
+      case 'CommonTableExpr':
+        // It would be planned once for each time that it is named, level upon level.
+        if (node['ctematerialized'] === 'CTEMaterializeNever')
+          this.refuse('not_allowed', 'NOT MATERIALIZED is not allowed')
+        break
       case 'FuncCall':
         this.call(node)
         break
@@ -128,6 +133,8 @@ class Fence {
         this.sign(textsIn(node['name']))
         break
       case 'SubLink':
+        if (node['subLinkType'] === 'ARRAY_SUBLINK')
+          this.refuse('not_allowed', 'ARRAY of a SELECT is not allowed')
         if (node['operName']) this.sign(textsIn(node['operName']))
         break
       case 'ColumnRef':

@@ -11,83 +11,161 @@ export const WEIGHT_MAX = 5_000
 /** Functions that put their third argument in as often as they find the second. */
 const REPLACING = new Set(['replace', 'regexp_replace'])
 
-/** Weights of the common table expressions in scope. */
-type Scope = ReadonlyMap<string, number>
+/** Functions that make one value of a whole row, which `a.to_jsonb` calls as if it were a column. */
+const OF_ROWS = new Set(
+  `any_value max min mode concat quote_literal quote_nullable row_to_json to_json to_jsonb
+    json_build_array json_build_object jsonb_build_array jsonb_build_object`.split(/\s+/),
+)
 
-/** Weight of the heaviest value of a SELECT; Infinity where that cannot be told. @param around weight of outer columns. */
-export function weightOf(select: Tree, around = 1, outer: Scope = new Map()): number {
-  const scope = new Map(outer)
+/** What something that can be selected from weighs: the heaviest of its columns, and all of them together. */
+interface Weight {
+  column: number
+  row: number
+}
+
+/** A row of a view; none has as many columns. */
+const VIEW: Weight = { column: 1, row: 100 }
+
+/** What expressions can name, from outside of the SELECT too. */
+interface Scope {
+  /** Common table expressions. */
+  ctes: Map<string, Weight>
+  /** Whole rows, by their name in FROM; a star is all of them. */
+  rows: Map<string, number>
+  /** The heaviest column. */
+  column: number
+}
+
+/** Weight of the heaviest value of a SELECT; Infinity where that cannot be told. */
+export function weightOf(select: Tree): number {
+  return selectWeight(select, { ctes: new Map(), rows: new Map(), column: 1 }).column
+}
+
+function selectWeight(select: Tree, around: Scope): Weight {
+  const { column } = around
+  const scope = { ctes: new Map(around.ctes), rows: new Map(around.rows), column }
   for (const node of list((select['withClause'] as Tree | undefined)?.['ctes'])) {
     const cte = node['CommonTableExpr'] as Tree
     const inner = (cte['ctequery'] as Tree)['SelectStmt'] as Tree
-    scope.set(String(cte['ctename']), weightOf(inner, around, scope))
+    scope.ctes.set(String(cte['ctename']), selectWeight(inner, scope))
   }
-  if (select['larg'])
-    return Math.max(
-      weightOf(select['larg'] as Tree, around, scope),
-      weightOf(select['rarg'] as Tree, around, scope),
-    )
-  let column = around
-  for (const item of list(select['fromClause']))
-    column = Math.max(column, sourceWeight(item, column, scope))
-  const others = without(select, ['fromClause', 'withClause', 'targetList'])
-  const targets = list(select['targetList']).map((target) => weigh(target, column, scope))
-  const rest = weigh(others, column, scope)
-  const all = targets.reduce((sum, weight) => sum + weight, rest)
-  return all > WEIGHT_MAX ? Infinity : Math.max(1, ...targets, select['valuesLists'] ? rest : 1)
+  if (select['larg']) {
+    const left = selectWeight(select['larg'] as Tree, scope)
+    const right = selectWeight(select['rarg'] as Tree, scope)
+    return { column: Math.max(left.column, right.column), row: Math.max(left.row, right.row) }
+  }
+  const sources = list(select['fromClause']).map((item) => addSource(item, scope))
+  scope.rows.set('*', sumOf(sources))
+  const targets = list(select['targetList']).map((target) => targetWeight(target, scope))
+  const rest = weigh(without(select, ['fromClause', 'withClause', 'targetList']), scope)
+  const values = select['valuesLists'] ? rest : 1
+  const row = sumOf(targets)
+  if (row + rest > WEIGHT_MAX) return { column: Infinity, row: Infinity }
+  const heaviest = Math.max(1, values, ...targets.map((target) => target.column))
+  return { column: heaviest, row: Math.max(row, values) }
 }
 
-/** What can be selected from one item of FROM: its columns weigh this much each. */
-function sourceWeight(item: Tree, column: number, scope: Scope): number {
+function sumOf(weights: readonly Weight[]): number {
+  return weights.reduce((sum, { row }) => sum + row, 0)
+}
+
+/** A star that stands by itself is many columns. */
+function targetWeight(target: Tree, scope: Scope): Weight {
+  const row = weigh(target, scope)
+  const { val } = (target['ResTarget'] ?? {}) as { val?: Tree }
+  const ref = val?.['ColumnRef'] as Tree | undefined
+  return { column: ref && endsInStar(ref['fields']) ? scope.column : row, row }
+}
+
+/** Makes what one item of FROM brings known to all that comes behind it. */
+function addSource(item: Tree, scope: Scope): Weight {
+  const weight = sourceWeight(item, scope)
+  scope.column = Math.max(scope.column, weight.column)
+  const [node = {}] = Object.values(item) as Tree[]
+  const aliases = [node['alias'], node['join_using_alias']] as (Tree | undefined)[]
+  const names = aliases.flatMap((alias) => (alias ? [alias['aliasname']] : []))
+  for (const name of [...names, node['relname']].flatMap((one) => (one ? [String(one)] : [])))
+    scope.rows.set(name, Math.max(scope.rows.get(name) ?? 0, weight.row))
+  return weight
+}
+
+function sourceWeight(item: Tree, scope: Scope): Weight {
   const [[kind, node] = ['', {}]] = Object.entries(item) as [string, Tree][]
   switch (kind) {
     case 'RangeVar':
-      return scope.get(String(node['relname'])) ?? 1
+      return scope.ctes.get(String(node['relname'])) ?? VIEW
     case 'RangeSubselect':
-      return weightOf((node['subquery'] as Tree)['SelectStmt'] as Tree, column, scope)
-    case 'JoinExpr': {
-      const left = sourceWeight(node['larg'] as Tree, column, scope)
-      const right = sourceWeight(node['rarg'] as Tree, Math.max(column, left), scope)
-      const both = Math.max(left, right)
-      return Math.max(both, weigh(node['quals'] ?? [], both, scope) > WEIGHT_MAX ? Infinity : 1)
+      return selectWeight((node['subquery'] as Tree)['SelectStmt'] as Tree, scope)
+    case 'JoinExpr':
+      return joinWeight(node, scope)
+    default: {
+      const column = Math.max(1, weigh(node, scope))
+      // The keys, values and numbers of what it takes apart are no more than that.
+      return { column, row: column + 1 }
     }
-    default:
-      return weigh(node, column, scope)
   }
+}
+
+function joinWeight(node: Tree, scope: Scope): Weight {
+  const left = addSource(node['larg'] as Tree, scope)
+  const right = addSource(node['rarg'] as Tree, scope)
+  const row = left.row + right.row
+  if (weigh(node['quals'] ?? [], scope) > WEIGHT_MAX) return { column: Infinity, row }
+  // Columns of one name become one, made of both.
+  const merged = node['usingClause'] || node['isNatural']
+  return { column: merged ? left.column + right.column : Math.max(left.column, right.column), row }
 }
 
 /** Weight of an expression: the values that it is made of, all together. */
-function weigh(value: unknown, column: number, scope: Scope): number {
-  if (Array.isArray(value))
-    return value.reduce((sum: number, one) => sum + weigh(one, column, scope), 0)
+function weigh(value: unknown, scope: Scope): number {
+  if (Array.isArray(value)) return value.reduce((sum: number, one) => sum + weigh(one, scope), 0)
   if (typeof value !== 'object' || value === null) return 0
-  return Object.entries(value).reduce(
-    (sum, [kind, node]) => sum + part(kind, node, column, scope),
-    0,
-  )
+  return Object.entries(value).reduce((sum, [kind, node]) => sum + part(kind, node, scope), 0)
 }
 
-function part(kind: string, node: unknown, column: number, scope: Scope): number {
+function part(kind: string, node: unknown, scope: Scope): number {
   switch (kind) {
     case 'ColumnRef':
-      return column
+      return referenceWeight(textsOf((node as Tree)['fields']), scope)
     case 'A_Const':
       return 1
     case 'SelectStmt':
-      return weightOf(node as Tree, column, scope)
+      return selectWeight(node as Tree, scope).column
     case 'FuncCall':
-      return callWeight(node as Tree, column, scope)
+      return callWeight(node as Tree, scope)
+    case 'A_Indirection': {
+      const weight = weigh(node, scope)
+      // The expression is written out for each of its columns.
+      return endsInStar((node as Tree)['indirection']) ? weight * (weight + 1) : weight
+    }
     default:
-      return weigh(node, column, scope)
+      return weigh(node, scope)
   }
 }
 
-function callWeight(call: Tree, column: number, scope: Scope): number {
+/** A column, or the whole row of an item of FROM. */
+function referenceWeight(names: readonly string[], { rows, column }: Scope): number {
+  const [last = '', qualifier] = names.toReversed()
+  const ofRow = last === '*' || OF_ROWS.has(last)
+  const whole = rows.get(ofRow && qualifier !== undefined ? qualifier : last)
+  return Math.max(column, whole ?? 0)
+}
+
+/** The names of a reference; a star is one. */
+function textsOf(fields: unknown): string[] {
+  return list(fields).map((field) => String((field['String'] as Tree | undefined)?.['sval'] ?? '*'))
+}
+
+function endsInStar(fields: unknown): boolean {
+  return list(fields).at(-1)?.['A_Star'] !== undefined
+}
+
+function callWeight(call: Tree, scope: Scope): number {
   const name = nameOf(call)
   const others = without(call, ['funcname', 'args'])
   const args = list(call['args'])
-  const weights = args.map((one) => weigh(one, column, scope))
-  const sum = weights.reduce((all, weight) => all + weight, weigh(others, column, scope))
+  const weights = args.map((one) => weigh(one, scope))
+  const sum = weights.reduce((all, weight) => all + weight, weigh(others, scope))
   // The separator stands between all that follow it.
   if (name === 'concat_ws') return sum + (weights[0] ?? 0) * weights.length
   if (!REPLACING.has(name)) return sum

@@ -62,9 +62,9 @@ export class SqlService {
    * @throws 403 where the console is closed or a scope is missing; 422 for a statement that may not run or fails.
    */
   async run(caller: Caller, actor: Actor, { sql, limit }: SqlRequest): Promise<SqlResult> {
-    this.requireOpen(caller)
     let views: readonly string[] = []
     try {
+      this.requireOpen(caller)
       views = await this.judged(sql)
       for (const view of views) this.requireRead(caller, view)
       const result = await this.console.run(caller.org_id, sql, limit)

@@ -2,11 +2,16 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { grid, newClient, newOrganization, owner } from '../../../test/grid.ts'
 import { portfolio } from '../../../test/samples.ts'
 import { columns } from '../../kit/row.ts'
+import type { Row } from '../../kit/resource.ts'
 import { ALL_SCOPES } from '../../kit/scopes.ts'
 import { resources } from '../../resources.ts'
 import { openConsole } from './console-fixture.ts'
 import { SqlParser } from './parser.ts'
+import { valueOf } from './values.ts'
 import { readViews } from './view-queries.ts'
+
+/** The type by its number. */
+const JSONB = 3802
 
 const { app, run, own, foreign, ids } = await openConsole()
 afterAll(async () => await app.close())
@@ -51,6 +56,14 @@ describe('a statement', () => {
       row_count: 1,
       limit_hit: null,
       ms: expect.any(Number),
+    })
+  })
+
+  it('keeps every digit of numbers within JSON', () => {
+    for (const text of ['12345678901234567890', '[1.10,{"a":0.12345678901234567890}]', '1e400'])
+      expect(JSON.stringify(valueOf(JSONB, text))).toBe(text)
+    expect(valueOf(JSONB, '{"a":[1,0.5,"12345678901234567890"]}')).toEqual({
+      a: [1, 0.5, '12345678901234567890'],
     })
   })
 
@@ -216,10 +229,15 @@ describe('the console', () => {
     const ask = async (client: typeof sandbox): Promise<unknown> =>
       (await client.post('/grid/v2/sql', { sql: 'select 1' })).body
     expect(await ask(sandbox)).toMatchObject({ rows: [[1]] })
-    expect(await ask(await newOrganization())).toMatchObject({
-      status: 403,
-      code: 'console_closed',
-    })
+    const live = await newOrganization()
+    expect(await ask(live)).toMatchObject({ status: 403, code: 'console_closed' })
+    const sql = await owner()
+    const { rows } = await sql.query<{ details: Row }>(
+      `select details from audit_entry where org_id = $1 and action = 'sql.run'`,
+      [live.org_id],
+    )
+    await sql.end()
+    expect(rows).toMatchObject([{ details: { sql: 'select 1', outcome: 'console_closed' } }])
   })
 
   it('asks for its scope and that of every view, and is not for keys of some properties', async () => {

@@ -49,10 +49,31 @@ export function valueOf(oid: number, text: string | null): unknown {
       return Number.isFinite(Number(text)) ? Number(text) : text
     case 'json':
     case 'jsonb':
-      return JSON.parse(text) as unknown
+      return jsonOf(text)
     case 'timestamptz':
       return text.replace(' ', 'T').replace(/\+00$/, 'Z')
     default:
       return text
   }
+}
+
+/** A part of JavaScript that has no types yet. */
+interface ExactJson {
+  parse: (
+    text: string,
+    revive: (key: string, value: unknown, at: { source: string }) => unknown,
+  ) => unknown
+  rawJSON: (text: string) => unknown
+}
+const exact = JSON as unknown as ExactJson
+
+/** Texts with numbers in them that a double may not hold: many digits, or an exponent. */
+const LONG_NUMBER = /\d[\d.]{15}|\de/i
+
+/** Numbers that a double does not hold as they are stay the text that the database sent. */
+function jsonOf(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text)
+  return exact.parse(text, (_, value, { source }) =>
+    typeof value === 'number' && String(value) !== source ? exact.rawJSON(source) : value,
+  )
 }
