@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newOrganization, owner } from '../../test/grid.ts'
+import { grid, newOrganization, owner } from '../../test/grid.ts'
 import { carryThrough, endsOf, twins } from './truth-fixture.ts'
 import type { Row } from './truth-fixture.ts'
 
@@ -61,6 +61,16 @@ describe('a source', () => {
     await carryThrough(client)
     expect(await endsOf(client)).toEqual({ A: THEIRS })
     expect((await client.get(path)).body).toMatchObject({ stale: false })
+  })
+
+  it('can be changed by more requests at once than there are connections: each is answered', async () => {
+    const client = await newOrganization()
+    const { db } = await grid()
+    const ranks = Array.from({ length: 3 * db.pool.options.max }, (_, i) => 10 + i)
+    const answers = await Promise.all(
+      ranks.map((rank) => client.patch('/grid/v2/sources/src_3', { rank })),
+    )
+    expect(answers.filter(({ status }) => status !== 200 && status !== 409)).toEqual([])
   })
 
   it('that every organization has can be weighed too, and only there', async () => {
