@@ -26,6 +26,9 @@ import type { Actor, Caller } from './types.ts'
 /** Built-in source of everything written through the API; the key stands in the transaction. */
 export const API_SOURCE = 1
 
+/** Built-in source of what the platform works out itself. */
+export const COMPUTED_SOURCE = 5
+
 /** Times a change is tried when other writes come between its read and its write; enough for a crowd of a hundred. */
 const UPDATE_TRIES = 30
 /** Longest pause before the second try, in milliseconds; it grows with every further one. */

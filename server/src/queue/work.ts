@@ -67,7 +67,7 @@ export function startWork(
       return 60 * 1_000
     }),
     loop('schemas', log, (stopping) => tendSchemas(db, stopping)),
-    loop('truth', log, (stopping) => tendTruth(db, new Date(), stopping)),
+    loop('truth', log, (stopping) => tendTruth(db, log, new Date(), stopping)),
     loop('identity', log, (stopping) => tendIdentity(db, log, stopping)),
     loop('partitions', log, async () => {
       await ensurePartitions(db)

@@ -7,7 +7,7 @@ import { shownValue } from '../kit/extension.ts'
 import type { Extension } from '../kit/extension.ts'
 import type { Resource } from '../kit/resource.ts'
 import type { Store } from '../kit/store.ts'
-import { update } from '../kit/write.ts'
+import { COMPUTED_SOURCE, update } from '../kit/write.ts'
 import { bareStore, SYSTEM } from '../organizations/service.ts'
 import { convertValue } from './convert.ts'
 import { indexBatch, noteConverted, noteIndexed, openTasks, unconverted } from './upkeep-queries.ts'
@@ -16,9 +16,6 @@ import type { Task } from './upkeep-queries.ts'
 /** Objects of one step. Their rows are locked while they are indexed, for some milliseconds. */
 const BATCH = 1_000
 const IDLE_MS = 500
-
-/** Source of values that the platform computed. */
-const COMPUTED_SOURCE = 5
 
 /** Tasks taken at once. */
 const TASKS = 20

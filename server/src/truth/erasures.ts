@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { canonical } from '../audit/index.ts'
-import { flightsIn } from '../db/db.ts'
-import { bulkStatement } from '../kit/bulk-door.ts'
+import { flightsIn, inOrder } from '../db/db.ts'
 import { headsOf } from '../kit/cluster-queries.ts'
 import { lockStatement } from '../kit/door-locks.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
@@ -22,7 +21,6 @@ import { factNames } from '../kit/row.ts'
 import { find } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
-import { versionConflict } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import { registry } from '../resources.ts'
 import {
@@ -42,10 +40,7 @@ import type { Erasure } from './erasure-queries.ts'
 import { holdObjects } from './object-queries.ts'
 import { objectOf } from './object.ts'
 import { unknownAttribute } from './proposals.ts'
-import { rewritten } from './refold.ts'
-
-/** Source of what the platform works out itself. */
-const COMPUTED_SOURCE = 5
+import { rewritten, writeRewritten } from './refold.ts'
 
 export interface ErasureBody {
   object_ids: string[]
@@ -165,7 +160,7 @@ export async function stepErasure(store: Store, org_id: number): Promise<boolean
     const [type, id] = erasure.objects[erasure.position] ?? []
     const resource = registry.get(type ?? '')
     if (resource && id !== undefined) {
-      const counts = await eraseOne(store, tx, org_id, erasure, resource, id)
+      const counts = await eraseOne(tx, org_id, erasure, resource, id)
       for (const [name, count] of Object.entries(counts))
         erasure.counts[name] = (erasure.counts[name] ?? 0) + count
     }
@@ -185,7 +180,6 @@ export async function stepErasure(store: Store, org_id: number): Promise<boolean
 }
 
 async function eraseOne(
-  store: Store,
   tx: Tx,
   org_id: number,
   erasure: Erasure,
@@ -199,7 +193,7 @@ async function eraseOne(
     for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
   }
   for (const part of [head, ...members]) {
-    await eraseRow(store, tx, org_id, erasure, resource, part)
+    await eraseRow(tx, org_id, erasure, resource, part)
     const text = publicId(resource.prefix, part)
     add(await eraseObject(tx, org_id, part, text, erasure.attributes))
     add({ sealed_entries: await redact(tx, org_id, erasure, part) })
@@ -228,7 +222,6 @@ async function holdStanding(
 
 /** The row without what is erased: that of a living object through the door, a tombstone as it stands. */
 async function eraseRow(
-  { db }: Store,
   tx: Tx,
   org_id: number,
   { attributes, actor }: Erasure,
@@ -246,19 +239,14 @@ async function eraseRow(
   const [held] = await holdObjects(tx, org_id, resource, [id])
   // An object that was deleted since then, and erased as a whole, is gone.
   if (!held || attributes === null) return
-  const [known, ranks] = await Promise.all([assertionsOf(db, org_id, [id]), ranksOf(db, org_id)])
+  const db = flightsIn(tx)
+  const [known, ranks] = await inOrder([assertionsOf(db, org_id, [id]), ranksOf(db, org_id)])
   const rest = (known.get(id) ?? []).map((claim) => without(claim, attributes))
   const at = new Date(Math.max(Date.now(), Date.parse(held.row['updated_at'] as string)))
   const change = rewritten(resource, held, rest, ranks, at)
   if (!change) return
   for (const name of attributes) delete change.previous[name]
-  const context = { org_id, actor, source_id: COMPUTED_SOURCE, at, bulk: true }
-  const { sql, params } = bulkStatement(resource, [change], {
-    ...context,
-    revision: ranks.revision,
-  })
-  const [written] = await tx.query<{ count: string }>(sql, params)
-  if (Number(written?.count) !== 1) throw versionConflict(null)
+  await writeRewritten(tx, org_id, resource, [change], { actor, ranks, at })
 }
 
 function without(claim: Known, attributes: readonly string[]): Known {
