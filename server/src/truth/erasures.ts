@@ -8,6 +8,9 @@ import { flightsIn, inOrder } from '../db/db.ts'
 import { headsOf } from '../kit/cluster-queries.ts'
 import { lockStatement } from '../kit/door-locks.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
+import { ownResource, ownSchema } from '../kit/extended.ts'
+import { extensionKey } from '../kit/extension.ts'
+import type { Extension } from '../kit/extension.ts'
 import type { Issue } from '../kit/errors.ts'
 import { assertionsOf, ranksOf } from '../kit/history.ts'
 import type { Known } from '../kit/history.ts'
@@ -86,7 +89,8 @@ export async function askErasure(
   body: ErasureBody,
 ): Promise<Answered> {
   const { org_id, actor } = request
-  const named = body.object_ids.map((text, i) => objectOf(registry, text, `object_ids[${i}]`))
+  const { registry: own } = await ownSchema(store, org_id)
+  const named = body.object_ids.map((text, i) => objectOf(own, text, `object_ids[${i}]`))
   const issues = named.flatMap(({ resource }) => attributeIssues(resource, body.attributes ?? []))
   if (issues.length > 0) throw invalid(issues)
   const [id] = (await store.db.ids(1)) as [number]
@@ -130,11 +134,29 @@ export async function askErasure(
 function attributeIssues(resource: Resource, names: readonly string[]): Issue[] {
   return names.flatMap((name, i) => {
     const field = `attributes[${i}]`
-    if (!factNames(resource).includes(name)) return [unknownAttribute(field, resource, name)]
-    if (!writableFields(resource)[name]?.required) return []
+    const [own] = ownFields(resource, name)
+    if (!own && !factNames(resource).includes(name))
+      return [unknownAttribute(field, resource, name)]
+    if (!(own ?? writableFields(resource)[name])?.required) return []
     const message = `is required of a ${resource.title.toLowerCase()}; delete and erase the whole instead`
     return [{ field, code: 'required', message }]
   })
+}
+
+/** Fields of the organization's own that have or had the name, whatever has become of them. */
+function ownFields({ extensions }: Resource, name: string): Extension[] {
+  return extensions.filter((one) => calledOnce(one).includes(name))
+}
+
+function calledOnce({ name, aliases }: Extension): string[] {
+  return [name, ...aliases.map((alias) => alias.name)].map((one) => `ext.${one}`)
+}
+
+/** The attributes under every name by which copies hold them: fields of the organization's own by their keys too. */
+function heldNames(resource: Resource, attributes: readonly string[]): string[] {
+  const own = attributes.flatMap((name) => ownFields(resource, name))
+  const keys = own.flatMap((one) => [extensionKey(one.id), ...calledOnce(one)])
+  return [...new Set([...attributes, ...keys])]
 }
 
 async function requireErasable(
@@ -182,10 +204,13 @@ export async function stepErasure(store: Store, org_id: number): Promise<boolean
 async function eraseOne(
   tx: Tx,
   org_id: number,
-  erasure: Erasure,
-  resource: Resource,
+  asked: Erasure,
+  declared: Resource,
   id: number,
 ): Promise<Record<string, number>> {
+  const resource = await ownResource({ db: flightsIn(tx), registry }, org_id, declared)
+  const attributes = asked.attributes && heldNames(resource, asked.attributes)
+  const erasure = { ...asked, attributes }
   const head = await holdStanding(tx, org_id, resource, id)
   const members = await membersIn(tx, org_id, head)
   const counts: Record<string, number> = {}
@@ -232,7 +257,11 @@ async function eraseRow(
   const tombstone = await holdTombstone(tx, org_id, resource, id)
   if (tombstone) {
     const fields = allFields(resource)
-    for (const name of names) tombstone[name] = Array.isArray(fields[name]?.initial) ? [] : null
+    for (const name of names)
+      if (name in fields) tombstone[name] = Array.isArray(fields[name]?.initial) ? [] : null
+    const own = Object.entries((tombstone['ext'] ?? {}) as Row)
+    const kept = own.filter(([key]) => attributes !== null && !attributes.includes(key))
+    tombstone['ext'] = Object.fromEntries(kept)
     await emptyTombstone(tx, org_id, resource, id, tombstone, names)
     return
   }
