@@ -115,7 +115,7 @@ begin
     execute format('grant select, insert, update, delete on %I to grid_app', name);
   end loop;
   foreach name in array array['survivorship_change', 'refold', 'erasure', 'source', 'assertion', 'source_blank', 'source_record',
-    'job_error', 'audit_entry'] loop
+    'job_error', 'job_diff_row', 'audit_entry'] loop
     execute format('create policy %I on %I to grid_system using (true)', name || '_system', name);
     execute format('grant select on %I to grid_system', name);
   end loop;
@@ -159,8 +159,9 @@ create or replace function app.refuse_change() returns trigger language plpgsql
   end $$;
 
 -- Takes attributes of an object, or all that is known of it when none are named, out of every place that holds a copy of
--- what a source or a person said: claims, blanks, rows that could not be used, events, stored answers, requests that an
--- inbox received, and audit entries. Returns how much was taken from where. The chain of the audit log waits meanwhile.
+-- what a source or a person said: claims, blanks, rows that could not be used, what checks of loads found, events, stored
+-- answers, requests that an inbox received, and audit entries. A field of the organization's own is named by its key and by
+-- every name it had. Returns how much was taken from where. The chain of the audit log waits meanwhile.
 create function app.erase_object(org bigint, object bigint, public_id text, attributes text[])
   returns jsonb language plpgsql security definer set search_path = public, pg_temp
   as $$
@@ -169,6 +170,7 @@ create function app.erase_object(org bigint, object bigint, public_id text, attr
     n bigint;
     kept constant text[] := array['_deleted', '_present'];
     keys text[];
+    named text[];
   begin
     perform from audit_head h where h.org_id = org for update;
 
@@ -179,6 +181,22 @@ create function app.erase_object(org bigint, object bigint, public_id text, attr
         where r.org_id = org and r.object_id = object and r.ext_key in (select v.value from jsonb_each_text(e.raw) v))));
     get diagnostics n = row_count;
     counts := counts || jsonb_build_object('error_rows', n);
+
+    -- What a check found of an object that was still to be made names it by the key of the source.
+    select array_agg(r.ext_key) into named from source_record r where r.org_id = org and r.object_id = object;
+    update job_diff_row d set body = d.body || (
+      select jsonb_object_agg(p, coalesce((select jsonb_agg(v) from jsonb_array_elements(d.body->p) v
+        where attributes is not null and v->>'field' <> all(attributes)), '[]'))
+      from unnest(array['facts', 'fields', 'conflicts']) p)
+    where d.org_id = org and (d.body->>'object_id' = public_id or (d.body->>'object_id' is null and d.body->>'key' = any(named)));
+    get diagnostics n = row_count;
+    counts := counts || jsonb_build_object('diff_rows', n);
+    update job j set diff = jsonb_set(j.diff, '{samples}', (
+      select jsonb_object_agg(s.name, coalesce((select jsonb_agg(v) from jsonb_array_elements(s.list) v
+        where v->>'object_id' is distinct from public_id and not coalesce(v->>'object_id' is null and v->>'key' = any(named), false)), '[]'))
+      from jsonb_each(j.diff->'samples') as s(name, list)))
+    where j.org_id = org and exists (select from jsonb_each(j.diff->'samples') s cross join lateral jsonb_array_elements(s.value) v
+      where v->>'object_id' = public_id or (v->>'object_id' is null and v->>'key' = any(named)));
 
     if attributes is null then
       update tx t set reason = null where t.org_id = org and t.reason is not null
@@ -208,7 +226,9 @@ create function app.erase_object(org bigint, object bigint, public_id text, attr
       previous = case when attributes is null then '{}' else e.previous - attributes end,
       body = case when attributes is not null and e.body is not null then
         (e.body::jsonb || coalesce((select jsonb_object_agg(k, case jsonb_typeof(e.body::jsonb -> k) when 'array' then '[]'::jsonb end)
-          from unnest(attributes) k where e.body::jsonb ? k), '{}'))::text end
+          from unnest(attributes) k where e.body::jsonb ? k), '{}')
+          || case when jsonb_typeof(e.body::jsonb -> 'ext') = 'object' then jsonb_build_object('ext', (e.body::jsonb -> 'ext') - attributes)
+            else '{}' end)::text end
     where e.org_id = org and e.object_id = object;
     get diagnostics n = row_count;
     counts := counts || jsonb_build_object('events', n);
@@ -223,7 +243,8 @@ create function app.erase_object(org bigint, object bigint, public_id text, attr
     counts := counts || jsonb_build_object('inbox_requests', n);
 
     update audit_entry e set previous = case when attributes is null then '{}' else e.previous - attributes end,
-      details = case when attributes is not null then e.details end
+      details = case when attributes is not null and jsonb_typeof(e.details->'ext_after') = 'object'
+        then jsonb_set(e.details, '{ext_after}', (e.details->'ext_after') - attributes) when attributes is not null then e.details end
     where e.org_id = org and e.object_id = object;
     get diagnostics n = row_count;
     counts := counts || jsonb_build_object('audit_entries', n);
@@ -239,7 +260,7 @@ create function app.redact_audit(org bigint, positions bigint[], bodies text[], 
   $$;
 
 grant select, update, delete on assertion to grid_system;
-grant select, update on source_blank, source_record, job_error, tx to grid_system;
+grant select, update on source_blank, source_record, job_error, job_diff_row, tx to grid_system;
 grant delete on refold to grid_system;
 grant select on inbox_request to grid_system;
 grant update on event, idempotency, inbox_request, audit_head to grid_system;

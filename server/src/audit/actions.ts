@@ -134,6 +134,19 @@ const OTHERS: readonly Audited[] = [
       reason: REASON,
     },
   })),
+  {
+    action: 'external_ids.left_out',
+    object_type: ANY,
+    description:
+      'External ids that a change of rules or a date brought back were left out: another object has them by now.',
+    details: {
+      external_ids: {
+        type: 'array',
+        items: { type: 'object' },
+        description: 'System and id of each.',
+      },
+    },
+  },
   ...(
     [
       ['value.pinned', 'A value was pinned against every source.'],

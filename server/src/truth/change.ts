@@ -1,8 +1,8 @@
 /** Changes of rules on their way through the objects: a step at a time, each with its progress in one transaction. */
 import { record } from '../kit/record.ts'
 import type { Store } from '../kit/store.ts'
-import type { Actor } from '../kit/types.ts'
 import { ranksOf } from '../kit/history.ts'
+import { SYSTEM } from '../organizations/service.ts'
 import { registry } from '../resources.ts'
 import { contestedIds } from './object-queries.ts'
 import { sourceProposal } from './proposals.ts'
@@ -12,8 +12,6 @@ import { changeView, sourceHappening } from './service.ts'
 
 /** Objects weighed by one transaction; other writers of them wait for it. */
 const BATCH = 500
-
-const SYSTEM: Actor = { type: 'system', id: null, name: 'Portfolio Grid', request_id: null }
 
 /** Takes the organization's oldest change one step on. @returns whether there was anything to do. */
 export async function stepChange({ db }: Store, org_id: number): Promise<boolean> {
@@ -25,7 +23,7 @@ export async function stepChange({ db }: Store, org_id: number): Promise<boolean
       const { alone, attribute, after_id } = change
       const search = { resource, alone, attribute }
       const ids = await contestedIds(db, org_id, search, after_id, BATCH)
-      const { checked, changed } = await refold(db, tx, org_id, resource, ids, change.actor)
+      const { checked, changed } = await refold(tx, org_id, resource, ids, change.actor)
       const ends = ids.length < BATCH
       change.checked += checked
       change.changed += changed

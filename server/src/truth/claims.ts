@@ -1,5 +1,6 @@
 /** Claims made by hand: validated, weighed against all others on the object, written through the door. */
 import { DatabaseError } from 'pg'
+import { flightsIn, inOrder } from '../db/db.ts'
 import { headsOf } from '../kit/cluster-queries.ts'
 import { holdStatement } from '../kit/door-locks.ts'
 import { writeStatement } from '../kit/door.ts'
@@ -48,14 +49,12 @@ export async function subjectOf(
   id: number,
 ): Promise<Subject> {
   const resource = await ownResource(store, org_id, declared)
+  const db = flightsIn(tx)
   let [held] = await holdObjects(tx, org_id, resource, [id])
-  const head = held ? undefined : (await headsOf(store.db, org_id, [id])).get(id)
+  const head = held ? undefined : (await headsOf(db, org_id, [id])).get(id)
   if (head !== undefined) [held] = await holdObjects(tx, org_id, resource, [head])
   if (!held) throw notFound(`${resource.title} ${resource.prefix}_${id}`)
-  const [known, sources] = await Promise.all([
-    assertionsOf(store.db, org_id, [held.id]),
-    ranksOf(store.db, org_id),
-  ])
+  const [known, sources] = await inOrder([assertionsOf(db, org_id, [held.id]), ranksOf(db, org_id)])
   return { ...held, resource, known: known.get(held.id) ?? [], sources }
 }
 

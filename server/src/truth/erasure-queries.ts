@@ -123,9 +123,14 @@ export async function emptyTombstone(
   const sets = emptied.map(
     ({ name }) => `, ${name} = ${Array.isArray(body[name]) ? `'{}'` : 'null'}`,
   )
+  const own = JSON.stringify(body['ext'] ?? {})
   await tx.query(
-    `update ${resource.name} set body = $3, search = $4${sets.join('')} where org_id = $1 and id = $2`,
-    [org_id, id, JSON.stringify(body), searchText(resource, body)],
+    `update ${resource.name} set body = $3, search = $4, ext = nullif($5::jsonb, '{}')${sets.join('')} where org_id = $1 and id = $2`,
+    [org_id, id, JSON.stringify(body), searchText(resource, body), own],
+  )
+  await tx.query(
+    `delete from ext_index where org_id = $1 and object_id = $2 and not $3::jsonb ? ('x' || field_id)`,
+    [org_id, id, own],
   )
 }
 

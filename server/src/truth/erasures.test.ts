@@ -5,11 +5,13 @@ import { describe, expect, it } from 'vitest'
 import { sealAll, tamper } from '../../test/audit.ts'
 import { grid, newClient, newOrganization, owner } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
+import { finished } from '../../test/jobs.ts'
 import { portfolio, samples } from '../../test/samples.ts'
 import { verifyFile } from '../audit/verify-file.ts'
 import { CONTROL_TABLES, ORG_TABLES } from '../db/tables.ts'
 import { ALL_SCOPES } from '../kit/scopes.ts'
-import { adapterOf, load } from '../sdis/load-fixture.ts'
+import { deployed } from '../schema/schema-fixture.ts'
+import { adapterOf, load, sendWith } from '../sdis/load-fixture.ts'
 import { tendOrganization } from './work.ts'
 
 const SECRET = 'Zaphod Beeblebrox'
@@ -156,6 +158,20 @@ describe('erasing attributes of a living object', () => {
     })
   })
 
+  it('takes out a field of its own by any name it had', async () => {
+    const { client, id, field } = await withOwnField()
+    await client.post(`/schema-fields/${field}/rename`, { api_name: 'nickname' })
+    await client.patch(`/parties/${id}`, { ext: { nickname: `${SECRET} II` } })
+    await sealAll(client)
+    expect(await whereIs(SECRET, client)).toContain('ext_index')
+    const asked = await erase(client, { object_ids: [id], attributes: ['ext.nickname'] })
+    expect((await carriedOut(client, asked)).counts).toMatchObject({ facts: 2, sealed_entries: 2 })
+    expect(await whereIs(SECRET, client)).toEqual([])
+    const { body: party } = await client.get(`/parties/${id}`)
+    expect(party.ext).toEqual({ nickname: null, green_share: 5 })
+    expect(await verified(client)).toMatchObject({ ok: true, fault: null })
+  })
+
   it('takes out what the file of a load said, and rows of it that were kept as errors', async () => {
     const client = await newOrganization()
     const map = {
@@ -190,7 +206,39 @@ async function sealsOf({ org_id }: TestClient, id: string): Promise<{ rows: numb
   return { rows: rows.map(({ position }) => Number(position)) }
 }
 
+/** A party with a secret in a field that the organization added. */
+async function withOwnField(): Promise<{ client: TestClient; id: string; field: string }> {
+  const client = await newOrganization()
+  const plan = await deployed(client, 'add a filterable text field alias to parties')
+  await deployed(client, 'add a percent field green share to parties, 0 to 100')
+  const party = { ...samples.party(), ext: { alias: SECRET, green_share: 5 } }
+  const { body } = await client.post('/parties', party)
+  return { client, id: body.id, field: plan.body.fields[0] }
+}
+
 describe('erasing an object as a whole', () => {
+  it('takes out fields of its own, and what checks of loads found of it', async () => {
+    const { client, id } = await withOwnField()
+    await client.delete(`/parties/${id}`)
+    const map = { name: 'row.Name', code: 'row.Code', hvac_type: 'row.Hvac' }
+    const adapter = adapterOf({ map })
+    const row = (hvac: string): string => `Code,Name,Hvac\nA,Alpha,${hvac}\n`
+    const check = async (text: string): Promise<void> => {
+      const sent = await sendWith(client, adapter, text, { mode: 'dry_run' })
+      await finished(client, sent.body.id)
+    }
+    await check(row(SECRET))
+    await load(client, adapter, row('none'))
+    await check(row(`${SECRET} II`))
+    const { body } = await client.get('/buildings?code=A')
+    const building = body.data[0].id
+    await client.delete(`/buildings/${building}`)
+    await carriedOut(client, await erase(client, { object_ids: [id, building] }))
+    await sealAll(client)
+    expect(await whereIs(SECRET, client)).toEqual([])
+    expect(await verified(client)).toMatchObject({ ok: true, fault: null })
+  })
+
   it('needs it deleted, and leaves a tombstone that says nothing', async () => {
     const { client, id } = await withSecret()
     await sealAll(client)

@@ -4,11 +4,13 @@
  */
 import { createHash } from 'node:crypto'
 import { canonical } from '../audit/index.ts'
-import { flightsIn } from '../db/db.ts'
-import { bulkStatement } from '../kit/bulk-door.ts'
+import { flightsIn, inOrder } from '../db/db.ts'
 import { headsOf } from '../kit/cluster-queries.ts'
 import { lockStatement } from '../kit/door-locks.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
+import { ownResource, ownSchema } from '../kit/extended.ts'
+import { extensionKey } from '../kit/extension.ts'
+import type { Extension } from '../kit/extension.ts'
 import type { Issue } from '../kit/errors.ts'
 import { assertionsOf, ranksOf } from '../kit/history.ts'
 import type { Known } from '../kit/history.ts'
@@ -22,7 +24,6 @@ import { factNames } from '../kit/row.ts'
 import { find } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
-import { versionConflict } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import { registry } from '../resources.ts'
 import {
@@ -42,10 +43,7 @@ import type { Erasure } from './erasure-queries.ts'
 import { holdObjects } from './object-queries.ts'
 import { objectOf } from './object.ts'
 import { unknownAttribute } from './proposals.ts'
-import { rewritten } from './refold.ts'
-
-/** Source of what the platform works out itself. */
-const COMPUTED_SOURCE = 5
+import { rewritten, writeRewritten } from './refold.ts'
 
 export interface ErasureBody {
   object_ids: string[]
@@ -91,7 +89,8 @@ export async function askErasure(
   body: ErasureBody,
 ): Promise<Answered> {
   const { org_id, actor } = request
-  const named = body.object_ids.map((text, i) => objectOf(registry, text, `object_ids[${i}]`))
+  const { registry: own } = await ownSchema(store, org_id)
+  const named = body.object_ids.map((text, i) => objectOf(own, text, `object_ids[${i}]`))
   const issues = named.flatMap(({ resource }) => attributeIssues(resource, body.attributes ?? []))
   if (issues.length > 0) throw invalid(issues)
   const [id] = (await store.db.ids(1)) as [number]
@@ -135,11 +134,29 @@ export async function askErasure(
 function attributeIssues(resource: Resource, names: readonly string[]): Issue[] {
   return names.flatMap((name, i) => {
     const field = `attributes[${i}]`
-    if (!factNames(resource).includes(name)) return [unknownAttribute(field, resource, name)]
-    if (!writableFields(resource)[name]?.required) return []
+    const [own] = ownFields(resource, name)
+    if (!own && !factNames(resource).includes(name))
+      return [unknownAttribute(field, resource, name)]
+    if (!(own ?? writableFields(resource)[name])?.required) return []
     const message = `is required of a ${resource.title.toLowerCase()}; delete and erase the whole instead`
     return [{ field, code: 'required', message }]
   })
+}
+
+/** Fields of the organization's own that have or had the name, whatever has become of them. */
+function ownFields({ extensions }: Resource, name: string): Extension[] {
+  return extensions.filter((one) => calledOnce(one).includes(name))
+}
+
+function calledOnce({ name, aliases }: Extension): string[] {
+  return [name, ...aliases.map((alias) => alias.name)].map((one) => `ext.${one}`)
+}
+
+/** The attributes under every name by which copies hold them: fields of the organization's own by their keys too. */
+function heldNames(resource: Resource, attributes: readonly string[]): string[] {
+  const own = attributes.flatMap((name) => ownFields(resource, name))
+  const keys = own.flatMap((one) => [extensionKey(one.id), ...calledOnce(one)])
+  return [...new Set([...attributes, ...keys])]
 }
 
 async function requireErasable(
@@ -165,7 +182,7 @@ export async function stepErasure(store: Store, org_id: number): Promise<boolean
     const [type, id] = erasure.objects[erasure.position] ?? []
     const resource = registry.get(type ?? '')
     if (resource && id !== undefined) {
-      const counts = await eraseOne(store, tx, org_id, erasure, resource, id)
+      const counts = await eraseOne(tx, org_id, erasure, resource, id)
       for (const [name, count] of Object.entries(counts))
         erasure.counts[name] = (erasure.counts[name] ?? 0) + count
     }
@@ -185,13 +202,15 @@ export async function stepErasure(store: Store, org_id: number): Promise<boolean
 }
 
 async function eraseOne(
-  store: Store,
   tx: Tx,
   org_id: number,
-  erasure: Erasure,
-  resource: Resource,
+  asked: Erasure,
+  declared: Resource,
   id: number,
 ): Promise<Record<string, number>> {
+  const resource = await ownResource({ db: flightsIn(tx), registry }, org_id, declared)
+  const attributes = asked.attributes && heldNames(resource, asked.attributes)
+  const erasure = { ...asked, attributes }
   const head = await holdStanding(tx, org_id, resource, id)
   const members = await membersIn(tx, org_id, head)
   const counts: Record<string, number> = {}
@@ -199,7 +218,7 @@ async function eraseOne(
     for (const [name, count] of Object.entries(more)) counts[name] = (counts[name] ?? 0) + count
   }
   for (const part of [head, ...members]) {
-    await eraseRow(store, tx, org_id, erasure, resource, part)
+    await eraseRow(tx, org_id, erasure, resource, part)
     const text = publicId(resource.prefix, part)
     add(await eraseObject(tx, org_id, part, text, erasure.attributes))
     add({ sealed_entries: await redact(tx, org_id, erasure, part) })
@@ -228,7 +247,6 @@ async function holdStanding(
 
 /** The row without what is erased: that of a living object through the door, a tombstone as it stands. */
 async function eraseRow(
-  { db }: Store,
   tx: Tx,
   org_id: number,
   { attributes, actor }: Erasure,
@@ -239,26 +257,25 @@ async function eraseRow(
   const tombstone = await holdTombstone(tx, org_id, resource, id)
   if (tombstone) {
     const fields = allFields(resource)
-    for (const name of names) tombstone[name] = Array.isArray(fields[name]?.initial) ? [] : null
+    for (const name of names)
+      if (name in fields) tombstone[name] = Array.isArray(fields[name]?.initial) ? [] : null
+    const own = Object.entries((tombstone['ext'] ?? {}) as Row)
+    const kept = own.filter(([key]) => attributes !== null && !attributes.includes(key))
+    tombstone['ext'] = Object.fromEntries(kept)
     await emptyTombstone(tx, org_id, resource, id, tombstone, names)
     return
   }
   const [held] = await holdObjects(tx, org_id, resource, [id])
   // An object that was deleted since then, and erased as a whole, is gone.
   if (!held || attributes === null) return
-  const [known, ranks] = await Promise.all([assertionsOf(db, org_id, [id]), ranksOf(db, org_id)])
+  const db = flightsIn(tx)
+  const [known, ranks] = await inOrder([assertionsOf(db, org_id, [id]), ranksOf(db, org_id)])
   const rest = (known.get(id) ?? []).map((claim) => without(claim, attributes))
   const at = new Date(Math.max(Date.now(), Date.parse(held.row['updated_at'] as string)))
   const change = rewritten(resource, held, rest, ranks, at)
   if (!change) return
   for (const name of attributes) delete change.previous[name]
-  const context = { org_id, actor, source_id: COMPUTED_SOURCE, at, bulk: true }
-  const { sql, params } = bulkStatement(resource, [change], {
-    ...context,
-    revision: ranks.revision,
-  })
-  const [written] = await tx.query<{ count: string }>(sql, params)
-  if (Number(written?.count) !== 1) throw versionConflict(null)
+  await writeRewritten(tx, org_id, resource, [change], { actor, ranks, at })
 }
 
 function without(claim: Known, attributes: readonly string[]): Known {

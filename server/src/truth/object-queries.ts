@@ -1,4 +1,5 @@
 /** SQL of the objects that truth is made of: which are contested, what types they have, their rows under a lock. */
+import type { ExternalId } from '../kit/door.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import type { OrgDb, Tx } from '../kit/types.ts'
 import { resources } from '../resources.ts'
@@ -84,4 +85,18 @@ export async function holdObjects(
     version,
     row: JSON.parse(body) as Row,
   }))
+}
+
+/** Those of the external ids that an object of the type has. */
+export async function takenKeys(
+  tx: Tx,
+  org_id: number,
+  { name }: Resource,
+  keys: readonly ExternalId[],
+): Promise<ExternalId[]> {
+  return await tx.query<ExternalId>(
+    `select system, external_id as id from external_key where org_id = $1 and object_type = $2
+       and (system, external_id) in (select s, i from unnest($3::text[], $4::text[]) as k(s, i))`,
+    [org_id, name, keys.map(({ system }) => system), keys.map(({ id }) => id)],
+  )
 }

@@ -3,7 +3,7 @@ import type { Db } from '../db/db.ts'
 import { BUILT_IN } from '../kit/history.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Rule } from '../kit/survivorship.ts'
-import type { Actor, OrgDb, Tx } from '../kit/types.ts'
+import type { Actor, OrgDb, OrgRows, Tx } from '../kit/types.ts'
 
 /** Organizations with something to weigh again or to erase. */
 export async function truthDue(db: Db, now: Date): Promise<number[]> {
@@ -49,7 +49,7 @@ function sourceRow(row: Texts<SourceRow, 'id'>): SourceRow {
 }
 
 export async function listSources(
-  db: OrgDb,
+  db: OrgRows,
   org_id: number,
   after: number,
   limit: number,
@@ -65,7 +65,7 @@ export async function listSources(
 }
 
 export async function findSource(
-  db: OrgDb,
+  db: OrgRows,
   org_id: number,
   id: number,
 ): Promise<SourceRow | undefined> {
@@ -75,10 +75,11 @@ export async function findSource(
 
 export async function saveSource(tx: Tx, org_id: number, source: SourceRow): Promise<void> {
   await tx.query(
-    `insert into source (org_id, id, kind, name, rank, trust, min_confidence, system_of_record, freshness_days, version, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())
+    `insert into source (org_id, id, kind, name, rank, trust, min_confidence, system_of_record, freshness_days, version, stale, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
      on conflict (org_id, id) do update set rank = excluded.rank, trust = excluded.trust, min_confidence = excluded.min_confidence,
-       system_of_record = excluded.system_of_record, freshness_days = excluded.freshness_days, version = excluded.version`,
+       system_of_record = excluded.system_of_record, freshness_days = excluded.freshness_days, version = excluded.version,
+       stale = excluded.stale`,
     [
       org_id,
       source.id,
@@ -90,6 +91,7 @@ export async function saveSource(tx: Tx, org_id: number, source: SourceRow): Pro
       source.system_of_record,
       source.freshness_days,
       source.version,
+      source.stale,
     ],
   )
 }
@@ -132,7 +134,7 @@ export async function listRules(
 }
 
 export async function findRule(
-  db: OrgDb,
+  db: OrgRows,
   org_id: number,
   id: number,
 ): Promise<RuleRow | undefined> {
@@ -172,7 +174,7 @@ export async function deleteRule(tx: Tx, org_id: number, id: number): Promise<vo
 
 /**
  * Takes the rules until the transaction ends, once whoever writes what was weighed by them is done.
- * @returns the revision before and the one that begins.
+ * @returns the revision that begins.
  */
 export async function nextRevision(tx: Tx, org_id: number): Promise<number> {
   const [head] = await tx.query<{ revision: number }>(

@@ -1,15 +1,16 @@
 /** Sources and rules: previewed, changed, and carried through all objects. */
+import { flightsIn } from '../db/db.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { ranksOf } from '../kit/history.ts'
 import { pathId, publicId } from '../kit/ids.ts'
-import { once } from '../kit/once.ts'
+import { once, rowsIn } from '../kit/once.ts'
 import type { Answer, Answered } from '../kit/once.ts'
 import { record } from '../kit/record.ts'
 import type { Happening } from '../kit/record.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Rule } from '../kit/survivorship.ts'
 import type { Store } from '../kit/store.ts'
-import type { OrgDb, Tx } from '../kit/types.ts'
+import type { Flights, OrgDb, OrgRows, Tx } from '../kit/types.ts'
 import { versionConflict } from '../kit/write.ts'
 import type { WriteRequest } from '../kit/write.ts'
 import {
@@ -36,13 +37,13 @@ import type { ChangeRow, RuleRow, SourceRow } from './queries.ts'
 import { preview } from './weigh.ts'
 import type { Preview, Proposal } from './weigh.ts'
 
-export async function getSource(db: OrgDb, org_id: number, text: string): Promise<SourceRow> {
+export async function getSource(db: OrgRows, org_id: number, text: string): Promise<SourceRow> {
   const source = await findSource(db, org_id, pathId('src', text))
   if (!source) throw notFound(`Source ${text}`)
   return source
 }
 
-export async function getRule(db: OrgDb, org_id: number, text: string): Promise<RuleRow> {
+export async function getRule(db: OrgRows, org_id: number, text: string): Promise<RuleRow> {
   const rule = await findRule(db, org_id, pathId('sur', text))
   if (!rule) throw notFound(`Rule ${text}`)
   return rule
@@ -72,8 +73,8 @@ export function changeView(change: ChangeRow): Row {
 }
 
 /** What a body proposes. @throws 404, 422 */
-export async function proposalOf(
-  db: OrgDb,
+async function proposalOf(
+  db: OrgRows & Flights,
   org_id: number,
   { rule_id, rule, source_id, source }: PreviewBody,
 ): Promise<Proposal> {
@@ -129,19 +130,20 @@ interface Step {
 
 /**
  * Makes a change: the rule is in force at once, and the objects it changes follow in the background.
- * @param propose says what is to be done, once it is known that the request is not the repeat of one that was done.
+ * @param propose says what is to be done, once it is known that the request is not the repeat of one that was done. It reads
+ *   within the transaction: were each to wait for a second connection, many at once would wait for each other.
  * @throws 409 `conflict` when the preview says otherwise by now.
  */
 async function make(
   store: Store,
   request: WriteRequest,
   { preview_hash }: Making,
-  propose: () => Promise<Step>,
+  propose: (db: OrgRows & Flights) => Promise<Step>,
 ): Promise<Answered> {
   const { org_id, actor } = request
   const [change_id] = (await store.db.ids(1)) as [number]
   return await once(store, request, async (tx): Promise<Answer> => {
-    const { proposal, write, status, weighs } = await propose()
+    const { proposal, write, status, weighs } = await propose({ ...rowsIn(tx), ...flightsIn(tx) })
     const predicted =
       preview_hash === null ? null : await approved(store.db, org_id, proposal, preview_hash)
     const revision = await nextRevision(tx, org_id)
@@ -188,8 +190,8 @@ export async function createRule(
   making: Making,
 ): Promise<Answered> {
   const [id] = (await store.db.ids(1)) as [number]
-  return await make(store, request, making, async () => {
-    const proposal = await proposalOf(store.db, request.org_id, { rule: body })
+  return await make(store, request, making, async (db) => {
+    const proposal = await proposalOf(db, request.org_id, { rule: body })
     const now = new Date()
     const next = ruleOf(body, null, proposal.before)
     const rule: RuleRow = { ...next, id, version: 1, created_at: now, updated_at: now }
@@ -204,10 +206,10 @@ export async function changeRule(
   body: RuleBody,
   making: Making,
 ): Promise<Answered> {
-  return await make(store, request, making, async () => {
-    const old = await getRule(store.db, request.org_id, text)
+  return await make(store, request, making, async (db) => {
+    const old = await getRule(db, request.org_id, text)
     refuseMoved(old, making)
-    const proposal = await proposalOf(store.db, request.org_id, { rule_id: text, rule: body })
+    const proposal = await proposalOf(db, request.org_id, { rule_id: text, rule: body })
     const next = ruleOf(body, old, proposal.before)
     const rule: RuleRow = { ...old, ...next, version: old.version + 1, updated_at: new Date() }
     return ruleStep(request, proposal, rule, 'updated', 200)
@@ -244,10 +246,10 @@ export async function removeRule(
   text: string,
   making: Making,
 ): Promise<Answered> {
-  return await make(store, request, making, async () => {
-    const old = await getRule(store.db, request.org_id, text)
+  return await make(store, request, making, async (db) => {
+    const old = await getRule(db, request.org_id, text)
     refuseMoved(old, making)
-    const proposal = await proposalOf(store.db, request.org_id, { rule_id: text, rule: null })
+    const proposal = await proposalOf(db, request.org_id, { rule_id: text, rule: null })
     const write: Step['write'] = async (tx) => {
       await deleteRule(tx, request.org_id, old.id)
       return { view: ruleView(old), happening: ruleHappening(old, 'deleted') }
@@ -264,11 +266,11 @@ export async function changeSource(
   making: Making,
 ): Promise<Answered> {
   const { org_id } = request
-  return await make(store, request, making, async () => {
-    const old = await getSource(store.db, org_id, text)
+  return await make(store, request, making, async (db) => {
+    const old = await getSource(db, org_id, text)
     refuseMoved(old, making)
     const next = { ...sourceOf(body, old), version: old.version + 1 }
-    const proposal = sourceProposal(await ranksOf(store.db, org_id), [{ old, next }])
+    const proposal = sourceProposal(await ranksOf(db, org_id), [{ old, next }])
     const write: Step['write'] = async (tx) => {
       await saveSource(tx, org_id, next)
       return { view: sourceView(next), happening: sourceHappening(old, next) }
