@@ -14,7 +14,8 @@ ${Object.entries(commands)
 Settings come from the environment and from .env; see .env.example. grid <command> --help says more.
 `
 
-async function main(argv: string[]): Promise<number> {
+/** Runs a command. @returns the exit code. */
+export async function run(argv: string[]): Promise<number> {
   const name = argv.slice(0, 2).join(' ') in commands ? argv.slice(0, 2).join(' ') : (argv[0] ?? '')
   const command = commands[name]
   if (!command) {
@@ -34,12 +35,3 @@ async function main(argv: string[]): Promise<number> {
   }
   return await command.run(values, positionals)
 }
-
-main(process.argv.slice(2)).then(
-  (code) => (process.exitCode = code),
-  (error: unknown) => {
-    process.stderr.write(`grid: ${error instanceof Error ? error.message : String(error)}\n`)
-    if (process.env['GRID_LOG'] === 'debug') process.stderr.write(`${(error as Error).stack}\n`)
-    process.exit(1)
-  },
-)

@@ -6,7 +6,14 @@ import { instant, isDate } from './dates.ts'
 import type { Issue } from './errors.ts'
 import type { JsonSchema } from './field.ts'
 
-const options = { allErrors: true, strict: false, validateFormats: true, verbose: true } as const
+const options = {
+  allErrors: true,
+  strict: false,
+  validateFormats: true,
+  verbose: true,
+  // All schemas stand in the OpenAPI document, which is checked as a whole before it is committed.
+  validateSchema: false,
+} as const
 const bodies = withFormats(new Ajv2020(options))
 /** Path and query values are text: numbers and booleans are read out of it. */
 const queries = withFormats(new Ajv2020({ ...options, coerceTypes: true, useDefaults: true }))
