@@ -251,6 +251,31 @@ describe('a schedule', () => {
     expect((await client.get('/sdis/schedules')).body.data).toEqual([])
   })
 
+  it('whose adapter is no more says so, and holds up no other', async () => {
+    const client = await connected(await source(pms().answer))
+    const kept = await client.post('/sdis/adapters', { document: ADAPTER })
+    const look = await owner()
+    await look.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
+    const orphan = (await client.post('/sdis/schedules', { adapter: ADAPTER.adapter, cron })).body
+    const other = (await client.post('/sdis/schedules', { adapter: ADAPTER, cron })).body
+    expect((await client.delete(`/sdis/adapters/${kept.body.id}`)).status).toBe(204)
+    await look.query(
+      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1`,
+      [client.org_id],
+    )
+    await look.end()
+    await due(client, other.id)
+    const read = await client.get(`/sdis/schedules/${orphan.id}`)
+    expect(read.body).toMatchObject({
+      last_error: `adapter: no adapter is called ${ADAPTER.adapter}`,
+      last_job_id: null,
+      next_run_at: orphan.next_run_at,
+    })
+    const { body: jobs } = await client.get('/sdis/jobs')
+    expect(jobs.data).toHaveLength(1)
+    expect((await finished(client, jobs.data[0].id)).state).toBe('completed')
+  })
+
   it.each<[string, object, string]>([
     ['no time', { cron: 'often' }, 'cron'],
     ['a time that never comes', { cron: '0 0 31 2 *' }, 'cron'],
