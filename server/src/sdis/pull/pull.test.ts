@@ -75,6 +75,15 @@ async function connected(base_url: string): Promise<TestClient> {
   return client
 }
 
+/** Keeps the adapter, live. @returns its id. */
+async function keptAdapter(client: TestClient): Promise<string> {
+  const { body } = await client.post('/sdis/adapters', { document: ADAPTER })
+  const direct = await owner()
+  await direct.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
+  await direct.end()
+  return body.id
+}
+
 async function run(
   client: TestClient,
   adapter: object,
@@ -188,13 +197,13 @@ describe('a job that asks its source', () => {
 describe('a schedule', () => {
   const cron = '0 5 * * *'
 
-  /** Makes it due, lets several workers look at once. */
-  async function due(client: TestClient, id: string): Promise<void> {
+  /** Makes them due, lets several workers look at once. */
+  async function due(client: TestClient, ...ids: string[]): Promise<void> {
     const { db } = await grid()
     const look = await owner()
-    const digits = id.replace('sch_', '')
+    const digits = ids.map((id) => id.replace('sch_', ''))
     await look.query(
-      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1 and id = $2`,
+      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1 and id = any($2)`,
       [client.org_id, digits],
     )
     await look.end()
@@ -253,18 +262,11 @@ describe('a schedule', () => {
 
   it('whose adapter is no more says so, and holds up no other', async () => {
     const client = await connected(await source(pms().answer))
-    const kept = await client.post('/sdis/adapters', { document: ADAPTER })
-    const look = await owner()
-    await look.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
+    const kept = await keptAdapter(client)
     const orphan = (await client.post('/sdis/schedules', { adapter: ADAPTER.adapter, cron })).body
     const other = (await client.post('/sdis/schedules', { adapter: ADAPTER, cron })).body
-    expect((await client.delete(`/sdis/adapters/${kept.body.id}`)).status).toBe(204)
-    await look.query(
-      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1`,
-      [client.org_id],
-    )
-    await look.end()
-    await due(client, other.id)
+    expect((await client.delete(`/sdis/adapters/${kept}`)).status).toBe(204)
+    await due(client, orphan.id, other.id)
     const read = await client.get(`/sdis/schedules/${orphan.id}`)
     expect(read.body).toMatchObject({
       last_error: `adapter: no adapter is called ${ADAPTER.adapter}`,
@@ -274,6 +276,16 @@ describe('a schedule', () => {
     const { body: jobs } = await client.get('/sdis/jobs')
     expect(jobs.data).toHaveLength(1)
     expect((await finished(client, jobs.data[0].id)).state).toBe('completed')
+  })
+
+  it('is made while many others are', async () => {
+    const client = await connected('https://pms.example')
+    await keptAdapter(client)
+    const sent = Array.from({ length: 12 }, async () => {
+      const { status } = await client.post('/sdis/schedules', { adapter: ADAPTER.adapter, cron })
+      return status
+    })
+    expect(new Set(await Promise.all(sent))).toEqual(new Set([201]))
   })
 
   it.each<[string, object, string]>([
