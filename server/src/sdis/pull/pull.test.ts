@@ -145,6 +145,20 @@ describe('a job that asks its source', () => {
     })
   })
 
+  it('takes a dry run, and a job that was undone, for none', async () => {
+    const { asked, answer } = pms()
+    const client = await connected(await source(answer))
+    const { body } = await client.post('/sdis/jobs', { adapter: CHANGES, mode: 'dry_run' })
+    expect(await finished(client, body.id)).toMatchObject({ counts: { created: 3 } })
+    const job = await run(client, CHANGES)
+    expect(job).toMatchObject({ counts: { created: 3 }, pulled: { cursor_from: null } })
+    const undo = await client.post(`/sdis/jobs/${job.id}/undo`, undefined)
+    expect((await finished(client, undo.body.id)).state).toBe('completed')
+    asked.length = 0
+    expect(await run(client, CHANGES)).toMatchObject({ counts: { created: 3 } })
+    expect(asked[0]).not.toContain('since=')
+  })
+
   it('is refused without a connection, or through one of another kind', async () => {
     const client = await newOrganization()
     const refused = await client.post('/sdis/jobs', { adapter: ADAPTER })
