@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,10 +8,8 @@ import { afterEach, describe, expect, inject, it } from 'vitest'
 import { grid, newOrganization, owner, ownDatabase } from '../../../test/grid.ts'
 import type { TestClient } from '../../../test/grid.ts'
 import { finished } from '../../../test/jobs.ts'
-import { bareStore } from '../../organizations/service.ts'
+import { samples } from '../../../test/samples.ts'
 import { STANDARD_LIMITS } from '../limits.ts'
-import { lookForFiles } from './drop.ts'
-import type { Seen } from './drop.ts'
 import { runSchedules } from './schedule-work.ts'
 
 await ownDatabase()
@@ -292,6 +290,20 @@ describe('a schedule', () => {
     expect((await finished(client, jobs.data[0].id)).state).toBe('completed')
   })
 
+  it('whose adapter names what is there no more starts nothing', async () => {
+    const client = await connected(await source(pms().answer))
+    const property = (await client.post('/properties', samples.property())).body
+    const [stream] = ADAPTER.streams
+    const map = { ...stream?.map, property_id: { value: property.id } }
+    const adapter = { ...ADAPTER, streams: [{ ...stream, map }] }
+    const { body } = await client.post('/sdis/schedules', { adapter, cron })
+    await client.delete(`/properties/${property.id}`)
+    await due(client, body.id)
+    const read = await client.get(`/sdis/schedules/${body.id}`)
+    expect(read.body.last_error).toContain(`no property has the id ${property.id}`)
+    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
+  })
+
   it('is made while many others are', async () => {
     const client = await connected('https://pms.example')
     await keptAdapter(client)
@@ -321,63 +333,5 @@ describe('a schedule', () => {
       ...parts,
     })
     expect([status, body.errors?.[0].field]).toEqual([422, field])
-  })
-})
-
-describe('a drop folder', () => {
-  const DOCUMENT = { ...ADAPTER, adapter: 'dropped', source: { name: 'Dropped', kind: 'csv' } }
-
-  async function dropping(): Promise<{
-    client: TestClient
-    folder: string
-    look: (seen: Seen) => Promise<number>
-  }> {
-    const { db } = await grid()
-    const client = await newOrganization({ standing: { environment: 'sandbox' } })
-    const root = join(inject('files'), `drop-${client.org_id}`)
-    const folder = join(root, client.organization_id, 'dropped')
-    await mkdir(folder, { recursive: true })
-    closing.push(() => void rm(root, { recursive: true, force: true }))
-    const dropped = {
-      store: bareStore(db),
-      folder: root,
-      data_dir: inject('files'),
-      limits: STANDARD_LIMITS,
-      log: () => {},
-    }
-    return { client, folder, look: async (seen) => await lookForFiles(dropped, seen) }
-  }
-
-  it('loads a file that stays as it is, and leaves one alone that is being written', async () => {
-    const { client, folder, look } = await dropping()
-    const made = await client.post('/sdis/adapters', { document: DOCUMENT })
-    expect(made.status).toBe(201)
-    const seen: Seen = new Map()
-    await writeFile(join(folder, 'a.csv'), 'Code,Name\nA,Alpha\n')
-    await writeFile(join(folder, 'b.csv.part'), 'Code,Name\nB,Be')
-    expect(await look(seen)).toBe(0)
-    // It has grown since.
-    await writeFile(join(folder, 'a.csv'), 'Code,Name\nA,Alpha\nC,Gamma\n')
-    await utimes(join(folder, 'a.csv'), 1, 1)
-    expect(await look(seen)).toBe(0)
-    // No version of the adapter is live yet.
-    expect(await look(seen)).toBe(0)
-    const [failed = '', reason = ''] = await readdir(join(folder, 'failed'))
-    expect([failed.endsWith('-a.csv'), reason]).toEqual([true, `${failed}.txt`])
-    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
-    const promoted = await owner()
-    await promoted.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
-    await promoted.end()
-    await rename(join(folder, 'failed', failed), join(folder, 'a.csv'))
-    expect([await look(seen), await look(seen), await look(seen)]).toEqual([0, 1, 0])
-    const { body: jobs } = await client.get('/sdis/jobs')
-    expect(await finished(client, jobs.data[0].id)).toMatchObject({
-      state: 'completed',
-      counts: { created: 2 },
-    })
-    expect(await readdir(folder)).toEqual(
-      expect.arrayContaining(['b.csv.part', 'done', 'failed', 'taking']),
-    )
-    expect(await readdir(join(folder, 'done'))).toHaveLength(1)
   })
 })

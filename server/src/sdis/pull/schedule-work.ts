@@ -6,6 +6,7 @@ import type { Actor, Tx } from '../../kit/types.ts'
 import { bareStore } from '../../organizations/service.ts'
 import type { JobLimits } from '../limits.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
+import { requireReferences } from '../service.ts'
 import { enqueuePull, storeIn } from './enqueue.ts'
 import { settingOf } from './pull-queries.ts'
 import { lockDue, runsStill, saveSchedule, schedulesDue } from './schedule-queries.ts'
@@ -85,7 +86,7 @@ async function start(
   }
 }
 
-/** @throws 422 when the adapter is no more, or may not be run here. */
+/** @throws 422 when the adapter is no more, may not be run here, or names an object that is not there. */
 async function queuePull(
   store: Store,
   limits: JobLimits,
@@ -96,6 +97,7 @@ async function queuePull(
   const adapter = await adapterFor(store, org_id, schedule.adapter)
   const setting = await settingOf(store.db, org_id)
   requireLive(adapter, setting?.environment ?? 'production')
+  await requireReferences(store, org_id, adapter)
   const today = new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
   const as_of = adapter.effective.date ?? today
   const actor: Actor = { type: 'system', id: publicId('sch', schedule.id), name, request_id: null }
