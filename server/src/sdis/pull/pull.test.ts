@@ -143,6 +143,29 @@ describe('a job that asks its source', () => {
     })
   })
 
+  it.each<[string, object]>([
+    ['', {}],
+    [' as a whole', { options: { atomic: true } }],
+    [' to see what it would do', { mode: 'dry_run' }],
+  ])('finds that nothing changed%s', async (_, more) => {
+    const { buildings, answer } = pms()
+    const client = await connected(await source(answer))
+    const guards = { require_columns: ['Code'] }
+    await run(client, { ...CHANGES, guards })
+    buildings.length = 0
+    const { body } = await client.post('/sdis/jobs', { adapter: { ...CHANGES, guards }, ...more })
+    expect(await finished(client, body.id)).toMatchObject({
+      state: 'completed',
+      error: null,
+      counts: { rows_total: 0, changed: 0, ended: 0 },
+      pulled: { rows: 0, cursor_to: '2026-01-03T00:00:00Z' },
+    })
+    const { body: next } = await client.post('/sdis/jobs', {
+      adapter: { ...CHANGES, guards: { min_rows: 2 } },
+    })
+    expect(await finished(client, next.id)).toMatchObject({ error: { code: 'too_few_rows' } })
+  })
+
   it('takes a dry run, and a job that was undone, for none', async () => {
     const { asked, answer } = pms()
     const client = await connected(await source(answer))
