@@ -79,9 +79,7 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
     limits.max_ms,
   )
   const signal = AbortSignal.any([running.stopping, giveUp.signal])
-  const heard = setInterval(() => {
-    announce(running, 'fetching').catch((error: unknown) => giveUp.abort(error))
-  }, QUIET_MS)
+  const progress = new Progress(running, (error) => giveUp.abort(error))
   try {
     const lines = linesOf({ connection, source, since, pulling, limits, signal, count })
     for await (const { line, cursor } of lines) {
@@ -99,6 +97,8 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
         )
     }
     const { sha256, bytes, rows } = await sink.close()
+    await progress.end()
+    signal.throwIfAborted()
     await rename(`${file}.pull`, file)
     const pulled: Pulled = {
       connection_id: publicId('cnx', connection.id),
@@ -117,7 +117,27 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
     throw signal.aborted && !(error instanceof SourceError) ? (signal.reason as Error) : error
   } finally {
     clearTimeout(late)
-    clearInterval(heard)
+    await progress.end()
+  }
+}
+
+/** Saves how far a pull is, now and then. The session has room for one transaction: nothing else uses it before the end. */
+class Progress {
+  private underWay: Promise<void> | null = null
+  private readonly timer: NodeJS.Timeout
+
+  /** @param failed hears of what keeps the job from going on. */
+  constructor(running: Running, failed: (error: unknown) => void) {
+    this.timer = setInterval(() => {
+      this.underWay ??= announce(running, 'fetching')
+        .catch(failed)
+        .finally(() => (this.underWay = null))
+    }, QUIET_MS)
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.timer)
+    await this.underWay
   }
 }
 

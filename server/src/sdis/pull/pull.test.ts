@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { grid, newOrganization, owner, ownDatabase } from '../../../test/grid.ts'
 import type { TestClient } from '../../../test/grid.ts'
@@ -164,6 +165,25 @@ describe('a job that asks its source', () => {
       adapter: { ...CHANGES, guards: { min_rows: 2 } },
     })
     expect(await finished(client, next.id)).toMatchObject({ error: { code: 'too_few_rows' } })
+  })
+
+  it('keeps what it pulled while its progress is being saved', async () => {
+    const { answer } = pms()
+    const lock = await owner()
+    const whileLocked = async (...[request, response]: Parameters<RequestListener>) => {
+      await lock.query('begin')
+      await lock.query('select from job where org_id = $1 for update', [client.org_id])
+      const held = `select from pg_locks where not granted and pid <> pg_backend_pid()`
+      while ((await lock.query(held)).rowCount === 0) await setTimeout(20)
+      answer(request, response)
+      await setTimeout(200)
+      await lock.query('commit')
+    }
+    const client = await connected(await source((...asked) => void whileLocked(...asked)))
+    const paging = undefined
+    const job = await run(client, { ...ADAPTER, source: { ...ADAPTER.source, paging } })
+    expect(job).toMatchObject({ state: 'completed', counts: { created: 2 } })
+    await lock.end()
   })
 
   it('takes a dry run, and a job that was undone, for none', async () => {
