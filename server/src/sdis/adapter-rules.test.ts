@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { newOrganization } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
-import { sendJob } from '../../test/jobs.ts'
-import { adapterOf, buildings, errorsOf, fileOf, load } from './load-fixture.ts'
+import { finished, sendJob } from '../../test/jobs.ts'
+import { adapterOf, buildings, errorsOf, fileOf, load, sendWith } from './load-fixture.ts'
 import { buildPdf, pdfRows } from './readers/pdf-fixture.ts'
 import { buildWorkbook } from './readers/workbook-fixture.ts'
 
@@ -181,6 +181,10 @@ describe('rows of other kinds of files', () => {
     expect(await buildings(client, 'rentable_area')).toEqual({ A: { rentable_area: 1_000 } })
     const { body } = await client.get(`/sdis/jobs/${job.id}/facts?limit=1`)
     expect(body.data[0].confidence_pct).toBe(60)
+    const dry = await sendWith(client, adapter, file, { mode: 'dry_run' })
+    expect(await finished(client, dry.body.id)).toMatchObject({
+      counts: { created: 0, unchanged: 1 },
+    })
     const first = await sendJob(
       client,
       adapterOf({}, { source: { name: 'Scan', kind: 'pdf', rank: 10 } }),

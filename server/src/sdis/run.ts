@@ -152,7 +152,7 @@ async function sourceOf({ db }: Held['store'], job: Job, kind: string): Promise<
   const { name, rank } = job.adapter.source
   if (!job.dry_run) return await sourceId(db, job.org_id, { name, rank, kind })
   const [id] = await db.ids(1)
-  return (await findSource(db, job.org_id, name)) ?? (id as number)
+  return (await findSource(db, job.org_id, { name, kind })) ?? (id as number)
 }
 
 async function loadFile(running: Running, file: string): Promise<void> {
