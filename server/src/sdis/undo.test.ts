@@ -123,7 +123,7 @@ describe('undo', () => {
     }
     await load(client, waiting, 'Code,Name,Area,Site\nA,Alpha,1,C-1\n', '2025-01-01')
     const was = await rowsOf(client.org_id)
-    for (const options of [{}]) {
+    for (const options of [{}, { atomic: true }]) {
       const file = 'Code,Name\nC-1,North\n'
       const { body } = await sendWith(client, sites, file, { as_of: '2025-01-01', options })
       const job = await finished(client, body.id)
