@@ -5,6 +5,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { allowing } from '../../addresses.ts'
 import type { Config } from '../../config.ts'
+import { COMING } from '../../documents/index.ts'
 import { Egress } from '../../egress.ts'
 import { publicId } from '../../kit/ids.ts'
 import { secretsOf } from '../../secrets.ts'
@@ -70,7 +71,7 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
   if (!source || job.file_bytes > 0 || job.pulled) return false
   const connection = await connectionOf(running, source)
   const since = await sinceOf(running, connection)
-  const sink = await Sink.open(`${file}.pull`)
+  const sink = await Sink.open(file + COMING)
   const count = { pages: 0, bytes: 0, waited_ms: 0 }
   const limits = pulling.limits ?? PULL_LIMITS
   const giveUp = new AbortController()
@@ -99,7 +100,7 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
     const { sha256, bytes, rows } = await sink.close()
     await progress.end()
     signal.throwIfAborted()
-    await rename(`${file}.pull`, file)
+    await rename(file + COMING, file)
     const pulled: Pulled = {
       connection_id: publicId('cnx', connection.id),
       cursor_from: since?.from ?? null,
