@@ -169,6 +169,20 @@ describe('rows of other kinds of files', () => {
     expect(again.counts).toMatchObject({ unchanged: 1, changed: 1 })
   })
 
+  it('json with characters that no text may hold', async () => {
+    const client = await newOrganization()
+    const name = String.raw`\u0000\ud83d`
+    const text = String.raw`{"id":"A${name}","name":"N${name}","size":{"area":"x${name}"},"uses":["${name}"]}`
+    const source = { kind: 'ndjson' }
+    const job = await load(client, adapterOf({ key: 'row.id', map }, { source }), text)
+    expect(job).toMatchObject({ state: 'completed_with_errors', counts: { created: 0 } })
+    const { body } = await client.get(`/sdis/jobs/${job.id}/errors`)
+    expect(body.data[0].raw).toMatchObject({ name: 'N\ufffd\ufffd', uses: ['\ufffd\ufffd'] })
+    const sound = text.replace(/"x[^"]*"/, '1')
+    const again = await load(client, adapterOf({ key: 'row.id', map }, { source }), sound)
+    expect(again).toMatchObject({ state: 'completed', counts: { created: 1 } })
+  })
+
   it('pdf: of low confidence, and never above another source', async () => {
     const client = await newOrganization()
     const page = pdfRows([
