@@ -124,6 +124,18 @@ describe('a report', () => {
     expect(await errorsOf(client, job)).toHaveLength(issues)
   })
 
+  it.each([
+    [20_000_000_000.03, 'completed'],
+    [20_000_000_000.04, 'failed'],
+  ])('is reconciled to the cent with %d', async (compare, state) => {
+    const client = await newOrganization()
+    const checks = [{ id: 'total', aggregate: 'sum(number(row.Rent))', compare }]
+    const rents = ['19999999999.7', '0.11', '0.11', '0.11']
+    const rows = rents.map((rent, i) => `${i},N,1,${rent}\n`)
+    const job = await load(client, adapterOf({ checks }), `Code,Name,Area,Rent\n${rows.join('')}`)
+    expect(job.state).toBe(state)
+  })
+
   it('was true on the day it names', async () => {
     const client = await newOrganization()
     const named = report({}, {}, { effective: { from: 'meta.as_of' } })
