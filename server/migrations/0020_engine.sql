@@ -14,9 +14,13 @@ create table pending_reference (
   value text not null,
   -- Valid time of the record that named it.
   valid_from timestamptz not null,
+  -- The job that filled it: it waits again when that job is undone.
+  filled_by bigint,
   constraint pending_reference_pkey primary key (org_id, source_id, stream, ext_key, field)
 );
-create index pending_reference_target_idx on pending_reference (org_id, target_type, source_id, stream, ext_key, field);
+create index pending_reference_target_idx on pending_reference (org_id, target_type, source_id, stream, ext_key, field)
+  where filled_by is null;
+create index pending_reference_filled_idx on pending_reference (org_id, filled_by) where filled_by is not null;
 alter table pending_reference enable row level security;
 alter table pending_reference force row level security;
 create policy pending_reference_org on pending_reference to grid_app using (org_id = app.org());

@@ -10,6 +10,9 @@ import type { FileKey, SpooledFile } from './files.ts'
 
 const MEGABYTE = 1024 * 1024
 
+/** Ends the name of a file that comes from elsewhere, until it is whole. */
+export const COMING = '.pull'
+
 export class Spool {
   private readonly dir: string
   private readonly durable: boolean
@@ -51,7 +54,8 @@ export class Spool {
   }
 
   async drop(key: FileKey): Promise<void> {
-    await rm(this.path(key), { force: true })
+    const path = this.path(key)
+    await Promise.all([path, path + COMING].map(async (name) => await rm(name, { force: true })))
   }
 
   /** Leaves the name alone, for the sweep to find. */

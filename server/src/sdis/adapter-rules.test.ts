@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { newOrganization } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
-import { sendJob } from '../../test/jobs.ts'
-import { adapterOf, buildings, errorsOf, fileOf, load } from './load-fixture.ts'
+import { finished, sendJob } from '../../test/jobs.ts'
+import { adapterOf, buildings, errorsOf, fileOf, load, sendWith } from './load-fixture.ts'
 import { buildPdf, pdfRows } from './readers/pdf-fixture.ts'
 import { buildWorkbook } from './readers/workbook-fixture.ts'
 
@@ -124,6 +124,18 @@ describe('a report', () => {
     expect(await errorsOf(client, job)).toHaveLength(issues)
   })
 
+  it.each([
+    [20_000_000_000.03, 'completed'],
+    [20_000_000_000.04, 'failed'],
+  ])('is reconciled to the cent with %d', async (compare, state) => {
+    const client = await newOrganization()
+    const checks = [{ id: 'total', aggregate: 'sum(number(row.Rent))', compare }]
+    const rents = ['19999999999.7', '0.11', '0.11', '0.11']
+    const rows = rents.map((rent, i) => `${i},N,1,${rent}\n`)
+    const job = await load(client, adapterOf({ checks }), `Code,Name,Area,Rent\n${rows.join('')}`)
+    expect(job.state).toBe(state)
+  })
+
   it('was true on the day it names', async () => {
     const client = await newOrganization()
     const named = report({}, {}, { effective: { from: 'meta.as_of' } })
@@ -169,6 +181,20 @@ describe('rows of other kinds of files', () => {
     expect(again.counts).toMatchObject({ unchanged: 1, changed: 1 })
   })
 
+  it('json with characters that no text may hold', async () => {
+    const client = await newOrganization()
+    const name = String.raw`\u0000\ud83d`
+    const text = String.raw`{"id":"A${name}","name":"N${name}","size":{"area":"x${name}"},"uses":["${name}"]}`
+    const source = { kind: 'ndjson' }
+    const job = await load(client, adapterOf({ key: 'row.id', map }, { source }), text)
+    expect(job).toMatchObject({ state: 'completed_with_errors', counts: { created: 0 } })
+    const { body } = await client.get(`/sdis/jobs/${job.id}/errors`)
+    expect(body.data[0].raw).toMatchObject({ name: 'N\ufffd\ufffd', uses: ['\ufffd\ufffd'] })
+    const sound = text.replace(/"x[^"]*"/, '1')
+    const again = await load(client, adapterOf({ key: 'row.id', map }, { source }), sound)
+    expect(again).toMatchObject({ state: 'completed', counts: { created: 1 } })
+  })
+
   it('pdf: of low confidence, and never above another source', async () => {
     const client = await newOrganization()
     const page = pdfRows([
@@ -181,6 +207,10 @@ describe('rows of other kinds of files', () => {
     expect(await buildings(client, 'rentable_area')).toEqual({ A: { rentable_area: 1_000 } })
     const { body } = await client.get(`/sdis/jobs/${job.id}/facts?limit=1`)
     expect(body.data[0].confidence_pct).toBe(60)
+    const dry = await sendWith(client, adapter, file, { mode: 'dry_run' })
+    expect(await finished(client, dry.body.id)).toMatchObject({
+      counts: { created: 0, unchanged: 1 },
+    })
     const first = await sendJob(
       client,
       adapterOf({}, { source: { name: 'Scan', kind: 'pdf', rank: 10 } }),

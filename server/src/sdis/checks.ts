@@ -200,6 +200,8 @@ class Tally {
   private readonly measure: Measure
   private count = 0
   private sum = 0
+  /** What rounding has kept out of the sum. */
+  private rest = 0
   private extreme: number | null = null
 
   constructor(measure: Measure) {
@@ -208,7 +210,10 @@ class Tally {
 
   add(value: number): void {
     this.count++
-    this.sum += value
+    const sum = this.sum + value
+    const isLess = Math.abs(this.sum) < Math.abs(value)
+    this.rest += isLess ? value - sum + this.sum : this.sum - sum + value
+    this.sum = sum
     const choose = this.measure === 'min' ? Math.min : Math.max
     this.extreme = this.extreme === null ? value : choose(this.extreme, value)
   }
@@ -216,9 +221,9 @@ class Tally {
   get value(): number {
     if (this.measure === 'min' || this.measure === 'max') return this.extreme ?? 0
     if (this.measure === 'count') return this.count
-    // Twelve digits take back what adding up binary fractions adds.
-    const sum = Number(this.sum.toPrecision(12))
-    return this.measure === 'sum' ? sum : sum / Math.max(1, this.count)
+    const sum = this.sum + this.rest
+    // As many digits as any number of that many has: binary fractions add some behind them.
+    return Number((this.measure === 'sum' ? sum : sum / Math.max(1, this.count)).toPrecision(15))
   }
 }
 

@@ -6,6 +6,7 @@ import { hashCells, KeyCounts } from './keys.ts'
 import { ExpressionFault } from './cel-functions.ts'
 import type { Mapping, RowIssue } from './mapping.ts'
 import { FileError } from './readers/types.ts'
+import { storable } from './readers/text.ts'
 import type { Cell, SheetRow } from './readers/types.ts'
 import type { Source } from './source.ts'
 
@@ -192,7 +193,8 @@ export function errorRow(
   const raw: Row = Object.fromEntries(
     table.columns.map((column, i) => [column, shown(cells[i] ?? null)]),
   )
-  return { ...issue, message: issue.message.slice(0, 2 * RAW_CELL_CHARS), raw }
+  const message = storable(issue.message.slice(0, 2 * RAW_CELL_CHARS))
+  return { ...issue, message, raw }
 }
 
 /** A cell as people are shown it: long texts are cut. */

@@ -8,6 +8,7 @@ import type { Adapter, Entry, Resolve, Stream } from './adapter.ts'
 import { ExpressionFault } from './cel-functions.ts'
 import type { Expression } from './expression.ts'
 import type { RowIssue } from './mapping.ts'
+import { storable } from './readers/text.ts'
 import type { Cell } from './readers/types.ts'
 import { readerOf } from './values.ts'
 import type { Reader } from './values.ts'
@@ -68,7 +69,9 @@ function cellFiller(context: Context, path: string, entry: Entry, field: Field):
     const reading = read(cell)
     if (reading === null) return undefined
     const wrong = 'value' in reading ? fits(reading.value) : reading
-    if ('value' in reading && !wrong) return reading.value
+    // An expression may have cut a character in half.
+    if ('value' in reading && !wrong)
+      return typeof reading.value === 'string' ? storable(reading.value) : reading.value
     problem(path, wrong?.code ?? '', wrong?.message ?? '', level)
     return unreadable
   }

@@ -158,11 +158,15 @@ export async function expireJob(
   })
 }
 
-/** Drops the rows that a job kept of its errors and its diff; the job itself and its counts stay. */
+/** Drops the rows that a job kept of its errors, its diff and for its undo; the job itself and its counts stay. */
 export async function dropResults(db: OrgRows, org_id: number, id: number): Promise<void> {
   await db.transaction(org_id, async (tx) => {
-    for (const table of ['job_error', 'job_diff_row', 'job_run_event', 'job_blank'])
+    for (const table of ['job_chunk', 'job_error', 'job_diff_row', 'job_run_event', 'job_blank'])
       await tx.query(`delete from ${table} where org_id = $1 and job_id = $2`, [org_id, id])
+    await tx.query('delete from pending_reference where org_id = $1 and filled_by = $2', [
+      org_id,
+      id,
+    ])
     await tx.query('update job set dropped_at = now() where org_id = $1 and id = $2', [org_id, id])
   })
 }

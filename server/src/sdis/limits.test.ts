@@ -1,4 +1,7 @@
 /** The limits that jobs keep to, told and enforced. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
 import { clientWith, grid, newOrganization, owner, ownDatabase } from '../../test/grid.ts'
 import type { Answer, TestClient } from '../../test/grid.ts'
@@ -6,7 +9,7 @@ import { finished } from '../../test/jobs.ts'
 import { STANDARD_LIMITS } from './limits.ts'
 import type { JobLimits } from './limits.ts'
 import { adapterOf, blocked, errorsOf, load, ownIds, sendWith } from './load-fixture.ts'
-import { sweepJobs } from './sweep.ts'
+import { sweepImports, sweepJobs } from './sweep.ts'
 import { workOnJob } from './work.ts'
 
 await ownDatabase()
@@ -92,9 +95,11 @@ describe('limits', () => {
       `update job set waiting_since = waiting_since - interval '8 days', finished_at = finished_at - interval '91 days' where org_id = $1`,
       [client.org_id],
     )
-    await direct.end()
     const { db } = await grid()
     expect(await sweepJobs(db, STANDARD_LIMITS)).toBe(2)
+    const chunks = await direct.query('select from job_chunk where org_id = $1', [client.org_id])
+    await direct.end()
+    expect(chunks.rowCount).toBe(0)
     expect((await client.get(`/sdis/jobs/${waiting.id}`)).body).toMatchObject({
       state: 'cancelled',
       error: { code: 'approval_expired' },
@@ -105,6 +110,19 @@ describe('limits', () => {
       status: 409,
     })
     expect((await finished(client, done.id)).state).toBe('completed_with_errors')
+  })
+
+  it('clear away after a day what was left of uploads and of pulls that broke off', async () => {
+    const { db } = await grid()
+    const folder = await mkdtemp(join(tmpdir(), 'imports-'))
+    const imports = join(folder, 'imports')
+    await mkdir(imports)
+    for (const name of ['org_1.doc_7.ver_0', 'org_1.doc_8.ver_0.pull'])
+      await writeFile(join(imports, name), '')
+    expect(await sweepImports(db, folder)).toBe(0)
+    expect(await sweepImports(db, folder, Date.now() + 25 * 60 * 60 * 1_000)).toBe(2)
+    expect(await readdir(imports)).toEqual([])
+    await rm(folder, { recursive: true })
   })
 
   it('need a key', async () => {

@@ -71,7 +71,7 @@ export async function savePending(
        as r(key, field, object_type, type, target_stream, fields, value, at)
      on conflict (org_id, source_id, stream, ext_key, field) do update
      set target_type = excluded.target_type, target_stream = excluded.target_stream,
-       target_fields = excluded.target_fields, value = excluded.value, valid_from = excluded.valid_from`,
+       target_fields = excluded.target_fields, value = excluded.value, valid_from = excluded.valid_from, filled_by = null`,
     [
       org_id,
       source_id,
@@ -108,6 +108,35 @@ export async function dropPending(
   )
 }
 
+/** Notes that a job filled these fields; what they had waited for is kept, so that the job can be undone. */
+export async function noteFilled(
+  tx: Tx,
+  { org_id, source_id, stream }: Place,
+  job_id: number,
+  filled: readonly { key: string; field: string }[],
+): Promise<void> {
+  await tx.query(
+    `update pending_reference p set filled_by = $4 from unnest($5::text[], $6::text[]) as r(key, field)
+     where p.org_id = $1 and p.source_id = $2 and p.stream = $3 and p.ext_key = r.key and p.field = r.field`,
+    [
+      org_id,
+      source_id,
+      stream,
+      job_id,
+      textArray(filled.map(({ key }) => key)),
+      textArray(filled.map(({ field }) => field)),
+    ],
+  )
+}
+
+/** What a job filled waits again. */
+export async function waitAgain(tx: Tx, org_id: number, job_id: number): Promise<void> {
+  await tx.query(
+    'update pending_reference set filled_by = null where org_id = $1 and filled_by = $2',
+    [org_id, job_id],
+  )
+}
+
 /** References that wait for an object of a type, a batch at a time in key order. */
 export async function pendingAfter(
   db: OrgDb,
@@ -133,7 +162,7 @@ export async function pendingAfter(
        p.valid_from, s.object_id
      from pending_reference p join source_record s
        on s.org_id = p.org_id and s.source_id = p.source_id and s.stream = p.stream and s.ext_key = p.ext_key
-     where p.org_id = $1 and p.target_type = $2
+     where p.org_id = $1 and p.target_type = $2 and p.filled_by is null
        and (p.source_id, p.stream, p.ext_key, p.field) > ($3::bigint, $4::text, $5::text, $6::text)
      order by p.source_id, p.stream, p.ext_key, p.field limit $7`,
     [

@@ -169,11 +169,15 @@ export async function saveRun(
 }
 
 /** The id of the adapter's source in the organization, null before its first load. */
-export async function findSource(db: OrgDb, org_id: number, name: string): Promise<number | null> {
+export async function findSource(
+  db: OrgDb,
+  org_id: number,
+  { name, kind }: { name: string; kind: string },
+): Promise<number | null> {
   const [row] = await db.query<{ id: string }>(
     org_id,
-    `select id from source where org_id = $1 and kind = 'adapter' and name = $2`,
-    [org_id, name],
+    'select id from source where org_id = $1 and kind = $2 and name = $3',
+    [org_id, kind, name],
   )
   return row ? Number(row.id) : null
 }

@@ -137,7 +137,7 @@ const required: Issue = {
 function effectiveDate(
   given: string | undefined,
   adapter: Adapter | null,
-  caller: Caller,
+  caller: Pick<Caller, 'time_zone'>,
   issues: Issue[],
 ): string {
   const zone = adapter?.locale.timezone ?? caller.time_zone
@@ -161,7 +161,7 @@ function effectiveDate(
 export async function dayOfFile(
   path: string,
   adapter: Adapter,
-  caller: Caller,
+  caller: Pick<Caller, 'time_zone'>,
 ): Promise<string | null> {
   const issues: Issue[] = []
   const field = 'adapter.effective.from'

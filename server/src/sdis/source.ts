@@ -44,6 +44,23 @@ export async function openSource(
   }
 }
 
+/** What a file would be in which nothing stands. */
+export function emptySource(adapter: Adapter, stream: Stream, registry: Registry): Source {
+  const rows = { [Symbol.asyncIterator]: () => ({ next: async () => NO_MORE }) }
+  const table: Arranged = {
+    columns: [],
+    meta: {},
+    header_row: 0,
+    rows,
+    stats: () => ({ bytes_read: 0, bytes_total: 0 }),
+    close: async () => {},
+    totals: () => null,
+  }
+  return { table, mapping: compileMapping(adapter, stream, registry, []) }
+}
+
+const NO_MORE = { done: true, value: undefined } as const
+
 /** Opens a file for all streams of an adapter. @returns also the columns that its arrangement reads. */
 export async function openArranged(
   file: string,

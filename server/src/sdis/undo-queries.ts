@@ -43,16 +43,29 @@ export async function mergesOfMade(db: OrgRows, job: Job, limit: number): Promis
   return rows.map(({ merge_id, public_id }) => ({ merge_id: Number(merge_id), public_id }))
 }
 
+/** A transaction of a job: facts of one source on objects of one type, which need not be those of its stream. */
+export interface Transaction {
+  tx_id: number
+  source_id: number
+  object_type: string
+}
+
 /** Transactions in which the job wrote facts, the last first: what was made later may need what was made before. */
-export async function transactionsOf(db: OrgDb, job: Job): Promise<number[]> {
-  const rows = await db.query<{ tx_id: string }>(
+export async function transactionsOf(db: OrgDb, job: Job): Promise<Transaction[]> {
+  const rows = await db.query<{ tx_id: string; source_id: string; object_type: string }>(
     job.org_id,
-    `select t.tx_id from tx t where t.org_id = $1 and t.job_id = $2
+    `select t.tx_id, t.source_id, a.object_type from tx t
+     cross join lateral (select e.object_type from audit_entry e where e.org_id = t.org_id and e.tx_id = t.tx_id and e.at = t.at limit 1) a
+     where t.org_id = $1 and t.job_id = $2
        and exists (select from assertion a where a.org_id = t.org_id and a.tx_id = t.tx_id)
      order by t.tx_id desc`,
     [job.org_id, job.id],
   )
-  return rows.map(({ tx_id }) => Number(tx_id))
+  return rows.map(({ tx_id, source_id, object_type }) => ({
+    tx_id: Number(tx_id),
+    source_id: Number(source_id),
+    object_type,
+  }))
 }
 
 export async function objectsIn(db: OrgDb, org_id: number, tx_id: number): Promise<number[]> {

@@ -101,6 +101,40 @@ describe('undo', () => {
     expect(await buildings(client, 'name')).toEqual({})
   })
 
+  it('takes back the references that had waited for what it made, and they wait again', async () => {
+    const client = await newOrganization()
+    const sites = JSON.stringify({
+      adapter: 'sites',
+      source: { name: 'Sites', kind: 'csv' },
+      streams: [
+        {
+          name: 'sites',
+          type: 'property',
+          key: 'row.Code',
+          map: { name: 'row.Name', code: 'row.Code' },
+        },
+      ],
+    })
+    const rule = { type: 'property', by: 'code', value: 'row.Site', missing: 'pending' }
+    const waiting = adapterOf({ resolve: { property_id: rule } })
+    const site = async (): Promise<unknown> => {
+      const { body } = await client.get('/buildings?expand=property')
+      return body.data[0].property?.name ?? null
+    }
+    await load(client, waiting, 'Code,Name,Area,Site\nA,Alpha,1,C-1\n', '2025-01-01')
+    const was = await rowsOf(client.org_id)
+    for (const options of [{}, { atomic: true }]) {
+      const file = 'Code,Name\nC-1,North\n'
+      const { body } = await sendWith(client, sites, file, { as_of: '2025-01-01', options })
+      const job = await finished(client, body.id)
+      expect(job.state).toBe('completed')
+      expect(await site()).toBe('North')
+      expect(await undo(client, job)).toMatchObject({ state: 'completed' })
+      expect(await rowsOf(client.org_id)).toEqual(was)
+      expect(await checkOrganization(client.org_id)).toEqual([])
+    }
+  })
+
   it('fails before it writes when others need what it would delete', async () => {
     const client = await newOrganization()
     const job = await load(client, adapterOf(), `${HEAD}A,Alpha,1\nB,Beta,2\n`, '2025-01-01')

@@ -20,6 +20,7 @@ import type { Job, JobCounts, JobState } from './jobs.ts'
 import { updateOf } from './load-change.ts'
 import { ChunkConflict, passDoor } from './load.ts'
 import { isConflict } from './pass.ts'
+import { waitAgain } from './pending-queries.ts'
 import { stateAt } from './plan.ts'
 import { lockRows, presentRows } from './record-queries.ts'
 import type { Present } from './record-queries.ts'
@@ -36,6 +37,8 @@ const EXAMPLES = 20
 /** What one transaction of the job comes to when it is taken back. */
 interface Undone {
   resource: Resource
+  /** Whose word it was: of a reference that had waited, the source that named it. */
+  source_id: number
   updates: Change[]
   deletes: Change[]
   records: { id: number; gone: boolean }[]
@@ -54,12 +57,13 @@ export async function undoJob(running: Running): Promise<void> {
   const transactions = await queries.transactionsOf(store.db, undone)
   running.counts.rows_total = transactions.length
   if (done.size === 0) await requireAlone(running, undone, transactions)
-  for (const [no, tx_id] of transactions.entries()) {
+  for (const [no, transaction] of transactions.entries()) {
     const before = done.get(no)
     if (before) running.counts = withCounts(running.counts, before)
-    else await takeBack(running, undone, tx_id, no)
+    else await takeBack(running, undone, transaction, no)
   }
   await session.transaction(job.org_id, async (tx) => {
+    await waitAgain(tx, job.org_id, undone.id)
     await queries.dropRun(tx, undone)
     await saveUndone(tx, job)
     await finishJob(tx, job, lease_id, 'completed', running.counts, null)
@@ -70,7 +74,7 @@ export async function undoJob(running: Running): Promise<void> {
 async function requireAlone(
   { store, job }: Running,
   undone: Job,
-  transactions: readonly number[],
+  transactions: readonly queries.Transaction[],
 ): Promise<void> {
   const later = await queries.laterJob(store.db, undone)
   if (later !== null)
@@ -79,19 +83,17 @@ async function requireAlone(
     })
   const merges = await queries.mergesOfMade(store.db, undone, EXAMPLES)
   if (merges.length > 0) throw merged(merges)
-  const first = transactions.at(-1) ?? 0
+  const first = transactions.at(-1)?.tx_id ?? 0
   const needed: number[] = []
   const edited: number[] = []
-  for (const tx_id of transactions) {
+  for (const { tx_id, object_type } of transactions) {
     const ids = await queries.objectsIn(store.db, job.org_id, tx_id)
-    for (const resource of typesOf(undone, store.registry)) {
-      const present = await presentRows(store.db, job.org_id, resource.name, ids)
-      const own = [...present].flatMap(([id, { deleted }]) => (deleted ? [] : [id]))
-      if (own.length === 0) continue
-      const uses = usesOf(store, resource)
-      needed.push(...(await queries.neededByOthers(store.db, undone, first, own, uses)))
-      if (!job.approved) edited.push(...(await queries.editedSince(store.db, undone, first, own)))
-    }
+    const present = await presentRows(store.db, job.org_id, object_type, ids)
+    const own = [...present].flatMap(([id, { deleted }]) => (deleted ? [] : [id]))
+    if (own.length === 0) continue
+    const uses = usesOf(store, store.registry.get(object_type) as Resource)
+    needed.push(...(await queries.neededByOthers(store.db, undone, first, own, uses)))
+    if (!job.approved) edited.push(...(await queries.editedSince(store.db, undone, first, own)))
     if (needed.length >= EXAMPLES) break
   }
   if (needed.length > 0) throw inTheWay('objects_in_use', 'other objects refer to', needed, false)
@@ -116,24 +118,22 @@ function merged(merges: readonly queries.Merged[]): GuardTripped {
   return new GuardTripped('objects_merged', message, { merges: ids, object_ids })
 }
 
-/** The job's own type, and those of objects it may have made in place of missing ones. */
-function typesOf({ adapter }: Job, registry: Running['store']['registry']): Resource[] {
-  const [stream] = adapter.streams
-  const names = [stream?.type, ...Object.values(stream?.resolve ?? {}).map(({ type }) => type)]
-  return [...new Set(names)].flatMap((name) => registry.get(name ?? '') ?? [])
-}
-
 /** Takes back one transaction of the job, in one transaction. */
-async function takeBack(running: Running, undone: Job, tx_id: number, no: number): Promise<void> {
+async function takeBack(
+  running: Running,
+  undone: Job,
+  transaction: queries.Transaction,
+  no: number,
+): Promise<void> {
   const { store, job, session } = running
-  const ids = await queries.objectsIn(store.db, job.org_id, tx_id)
+  const ids = await queries.objectsIn(store.db, job.org_id, transaction.tx_id)
   for (let attempt = 1; ; attempt++) {
     try {
       let part: Partial<JobCounts> = {}
       const state = await session.transaction(job.org_id, async (tx): Promise<JobState> => {
         const { lease_id } = running
         const state = await saveProgress(tx, job, lease_id, 'undoing', running.counts)
-        part = await takeBackOnce(running, undone, ids, tx)
+        part = await takeBackOnce(running, undone, transaction, ids, tx)
         await saveChunk(tx, job, no, part)
         return state
       })
@@ -152,26 +152,26 @@ async function takeBack(running: Running, undone: Job, tx_id: number, no: number
 async function takeBackOnce(
   running: Running,
   undone: Job,
+  { object_type, source_id }: queries.Transaction,
   ids: readonly number[],
   tx: Tx,
 ): Promise<Partial<JobCounts>> {
   const { store, job, load } = running
   const counts = { rows_read: 1, changed: 0, ended: 0, facts: 0 }
-  for (const resource of typesOf(undone, store.registry)) {
-    const heads = await lockStanding(running, tx, resource, ids)
-    const found = await plan(running, undone, resource, ids, heads)
-    const gone = found.deletes.map(({ id }) => id)
-    if (await queries.someNeeded(tx, job.org_id, gone, usesOf(store, resource)))
-      throw inTheWay('objects_in_use', 'other objects refer to some of', gone, false)
-    for (const changes of [found.updates, found.deletes]) await write(running, tx, found, changes)
-    await queries.forgetRecords(tx, job.org_id, load.source_id, gone)
-    await queries.resetRecords(tx, job.org_id, load.source_id, found.records)
-    counts.changed += found.updates.length
-    counts.ended += gone.length
-    for (const { claims } of [...found.updates, ...found.deletes])
-      for (const { attrs, retracts } of claims)
-        counts.facts += Object.keys(attrs).length + (retracts?.length ?? 0)
-  }
+  const resource = store.registry.get(object_type) as Resource
+  const heads = await lockStanding(running, tx, resource, ids)
+  const found = await plan(running, undone, { resource, source_id }, ids, heads)
+  const gone = found.deletes.map(({ id }) => id)
+  if (await queries.someNeeded(tx, job.org_id, gone, usesOf(store, resource)))
+    throw inTheWay('objects_in_use', 'other objects refer to some of', gone, false)
+  for (const changes of [found.updates, found.deletes]) await write(running, tx, found, changes)
+  await queries.forgetRecords(tx, job.org_id, load.source_id, gone)
+  await queries.resetRecords(tx, job.org_id, source_id, found.records)
+  counts.changed += found.updates.length
+  counts.ended += gone.length
+  for (const { claims } of [...found.updates, ...found.deletes])
+    for (const { attrs, retracts } of claims)
+      counts.facts += Object.keys(attrs).length + (retracts?.length ?? 0)
   await queries.restoreBlanks(tx, undone, ids)
   return counts
 }
@@ -200,7 +200,7 @@ async function lockStanding(
 async function plan(
   running: Running,
   undone: Job,
-  resource: Resource,
+  { resource, source_id }: Pick<Undone, 'resource' | 'source_id'>,
   members: readonly number[],
   heads: ReadonlyMap<number, number>,
 ): Promise<Undone> {
@@ -212,13 +212,20 @@ async function plan(
     presentRows(store.db, job.org_id, resource.name, ids),
     assertionsOf(store.db, job.org_id, ids),
   ])
-  const found: Undone = { resource, updates: [], deletes: [], records: [], latest: 0 }
+  const found: Undone = {
+    resource,
+    source_id,
+    updates: [],
+    deletes: [],
+    records: [],
+    latest: 0,
+  }
   for (const [id, present] of rows) {
     const known = assertions.get(id) ?? []
     const saidOf = (part: number): Known[] => known.filter(({ member = id }) => member === part)
-    // Of an object in several transactions all was taken back with the first.
+    // Of an object in several transactions all that a source said was taken back with the first.
     const open = (parts.get(id) ?? []).filter(
-      (part) => !saidOf(part).some(({ job_id }) => job_id === job.id),
+      (part) => !saidOf(part).some((c) => c.job_id === job.id && c.source_id === source_id),
     )
     if (present.deleted || open.length === 0) continue
     const made = open.filter((part) => firstOf(saidOf(part)).job_id === undone.id)
@@ -228,7 +235,7 @@ async function plan(
       throw merged(await queries.mergesOfMade(store.db, undone, EXAMPLES))
     if (made.length > 0) found.deletes.push(deletion(id, present, before, known, undone))
     else
-      restore(running, found, {
+      restore(found, {
         id,
         parts: open,
         present,
@@ -280,21 +287,22 @@ interface Restored {
   undone: Job
 }
 
-function restore({ load }: Running, found: Undone, object: Restored): void {
+function restore(found: Undone, object: Restored): void {
   const { id, parts, present, before, said, undone } = object
   const { known, sources } = said
+  const { source_id } = found
   const all: Assertion[] = [...known]
   const claims: StatedClaim[] = []
   for (const part of parts) {
     const own = known.filter(
-      ({ source_id, member = id }) => source_id === load.source_id && member === part,
+      (claim) => claim.source_id === source_id && (claim.member ?? id) === part,
     )
     const of = part === id ? {} : { member: part }
     const taken = claimsWithout(own, ({ job_id }) => job_id === undone.id)
     const planned = taken.map((claim, i) => ({
       ...claim,
       ...of,
-      source_id: load.source_id,
+      source_id,
       tx_id: Number.MAX_SAFE_INTEGER - taken.length + i,
       confidence: 1_000,
     }))
@@ -320,7 +328,7 @@ function archivedAt(before: Row, known: readonly Known[], undone: Job): unknown 
 async function write(
   { load }: Running,
   tx: Tx,
-  { resource, latest }: Undone,
+  { resource, source_id, latest }: Undone,
   changes: readonly Change[],
 ): Promise<void> {
   if (changes.length === 0) return
@@ -329,7 +337,7 @@ async function write(
     after['updated_at'] = at.toISOString()
     if (operation === 'deleted') after['deleted_at'] = at.toISOString()
   }
-  const { org_id, actor, source_id, job_id } = load
+  const { org_id, actor, job_id } = load
   const statement = bulkStatement(resource, changes, {
     org_id,
     actor,

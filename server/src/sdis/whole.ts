@@ -7,6 +7,7 @@ import { forgetUnfinished } from './error-queries.ts'
 import { KeyCounts } from './keys.ts'
 import { passAll } from './line.ts'
 import { isConflict, keepErrors, writeInWhole } from './pass.ts'
+import { fillPending } from './pending.ts'
 import { saveRun } from './record-queries.ts'
 import { GuardTripped, tellingSession } from './running.ts'
 import type { Running } from './running.ts'
@@ -68,6 +69,7 @@ async function writeOnce(running: Running, source: Source, found: Survey, tx: Tx
   })
   const complete = job.adapter.mode === 'full_snapshot'
   if (complete) await endMissing(running, seen)
+  await fillPending(running)
   await saveRun(tx, load, { valid_from: job.valid_from, job_id: job.id, complete })
   const state = running.counts.quarantined > 0 ? 'completed_with_errors' : 'completed'
   await finishJob(tx, job, lease_id, state, withCounts(running.counts, {}), null)

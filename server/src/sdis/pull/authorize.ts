@@ -1,6 +1,6 @@
 /** Proves to a REST source who asks. Secrets are only in memory, and only while a pull goes on. */
-import type { Egress } from '../../egress.ts'
 import { EgressError } from '../../egress.ts'
+import type { Egress, EgressAnswer } from '../../egress.ts'
 import { SourceError } from './types.ts'
 import type { Auth } from './types.ts'
 
@@ -29,6 +29,7 @@ export class Authorizer {
   async apply(
     url: URL,
     headers: Record<string, string>,
+    signal: AbortSignal,
   ): Promise<{ url: URL; headers: Record<string, string> }> {
     const { auth, secret } = this
     switch (auth.kind) {
@@ -46,8 +47,10 @@ export class Authorizer {
       }
       case 'bearer':
         return { url, headers: { ...headers, authorization: `Bearer ${secret}` } }
-      case 'oauth2':
-        return { url, headers: { ...headers, authorization: `Bearer ${await this.current(auth)}` } }
+      case 'oauth2': {
+        const token = await this.current(auth, signal)
+        return { url, headers: { ...headers, authorization: `Bearer ${token}` } }
+      }
     }
   }
 
@@ -58,14 +61,14 @@ export class Authorizer {
     return had
   }
 
-  private async current(auth: Auth & { kind: 'oauth2' }): Promise<string> {
+  private async current(auth: Auth & { kind: 'oauth2' }, signal: AbortSignal): Promise<string> {
     if (this.token && this.token.until > Date.now()) return this.token.text
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       ...(auth.scope ? { scope: auth.scope } : {}),
     })
     const pair = [auth.client_id, this.secret].map(encodeURIComponent).join(':')
-    const answer = await this.ask(auth.token_url, pair, form.toString())
+    const answer = await this.ask(auth.token_url, pair, form.toString(), signal)
     const { access_token, expires_in } = answer as { access_token?: unknown; expires_in?: unknown }
     if (typeof access_token !== 'string' || access_token === '')
       throw refusal('gives no access_token')
@@ -74,7 +77,12 @@ export class Authorizer {
     return access_token
   }
 
-  private async ask(token_url: string, pair: string, body: string): Promise<object> {
+  private async ask(
+    token_url: string,
+    pair: string,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<object> {
     try {
       const answer = await this.egress.request(token_url, {
         method: 'POST',
@@ -84,23 +92,33 @@ export class Authorizer {
           accept: 'application/json',
         },
         body,
+        signal,
       })
-      if (Number(answer.headers['content-length'] ?? 0) > TOKEN_BYTES_MAX) {
-        answer.body.destroy()
-        throw refusal('answers with too much')
-      }
-      const text = await answer.body.text()
+      const text = await textOf(answer)
       if (answer.status !== 200) throw refusal(`answers ${answer.status}`)
       const found: unknown = JSON.parse(text)
       if (typeof found === 'object' && found !== null) return found
       throw refusal('does not answer with JSON')
     } catch (error) {
       if (error instanceof SourceError) throw error
+      if (signal.aborted) throw signal.reason
       if (error instanceof EgressError)
         throw new SourceError('source_unreachable', 'The token endpoint cannot be reached.')
       throw refusal('does not answer with JSON')
     }
   }
+}
+
+/** Read no further than a token may go. */
+async function textOf({ body }: EgressAnswer): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of body as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > TOKEN_BYTES_MAX) throw refusal('answers with too much')
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
 }
 
 function refusal(how: string): SourceError {

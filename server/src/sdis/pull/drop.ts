@@ -11,10 +11,12 @@ import { idDigits } from '../../kit/ids.ts'
 import { fingerprintOf } from '../../kit/idempotency.ts'
 import type { Store } from '../../kit/store.ts'
 import type { Actor } from '../../kit/types.ts'
+import type { Adapter } from '../adapter.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
 import type { JobLimits } from '../limits.ts'
+import { dayOfFile } from '../request.ts'
 import { settingOf } from './pull-queries.ts'
-import { enqueue, importSpool, jobFileKey } from '../service.ts'
+import { enqueue, importSpool, jobFileKey, requireReferences } from '../service.ts'
 
 /** Looked at this often, in milliseconds; a file must stay as it is for so long. */
 export const LOOK_MS = 5_000
@@ -141,32 +143,32 @@ async function start(
   if (!organization) throw new Error(`there is no organization org_${org_id}`)
   const adapter = await adapterFor(store, org_id, named)
   requireLive(adapter, organization.environment)
+  await requireReferences(store, org_id, adapter)
   const time_zone = adapter.locale.timezone ?? organization.time_zone
-  const as_of =
-    adapter.effective.date ??
-    new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
   const [id] = (await store.db.ids(1)) as [number]
   const spool = importSpool(data_dir)
   const key = jobFileKey(org_id, id)
   const file = await spool.take(key, createReadStream(path), limits.file_bytes)
-  const actor: Actor = { type: 'system', id: null, name: 'Drop folder', request_id: null }
-  // A worker that died behind this left the file in its place: the job is not queued twice.
-  const idempotency = {
-    key: `drop ${path}`.slice(-200),
-    route: 'DROP /sdis/jobs',
-    fingerprint: fingerprintOf([named, as_of, file.sha256]),
-  }
   try {
-    const request = { org_id, actor, idempotency }
-    await enqueue(
-      store,
-      request,
-      { time_zone },
-      { id, adapter, as_of, dry_run: false, options: {}, file: { name, ...file } },
-      limits,
-    )
+    const as_of = await dayOf(file.path, adapter, time_zone)
+    const actor: Actor = { type: 'system', id: null, name: 'Drop folder', request_id: null }
+    // A worker that died behind this left the file in its place: the job is not queued twice.
+    const idempotency = {
+      key: `drop ${path}`.slice(-200),
+      route: 'DROP /sdis/jobs',
+      fingerprint: fingerprintOf([named, as_of, file.sha256]),
+    }
+    const wanted = { id, adapter, as_of, dry_run: false, options: {}, file: { name, ...file } }
+    await enqueue(store, { org_id, actor, idempotency }, { time_zone }, wanted, limits)
   } catch (error) {
     await spool.drop(key)
     throw error
   }
+}
+
+/** The day the file was true: as it says itself, else the adapter, else today. @throws 422 for one after today. */
+async function dayOf(path: string, adapter: Adapter, time_zone: string): Promise<string> {
+  const named = await dayOfFile(path, adapter, { time_zone })
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
+  return named ?? adapter.effective.date ?? today
 }

@@ -5,6 +5,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { allowing } from '../../addresses.ts'
 import type { Config } from '../../config.ts'
+import { COMING } from '../../documents/index.ts'
 import { Egress } from '../../egress.ts'
 import { publicId } from '../../kit/ids.ts'
 import { secretsOf } from '../../secrets.ts'
@@ -70,7 +71,7 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
   if (!source || job.file_bytes > 0 || job.pulled) return false
   const connection = await connectionOf(running, source)
   const since = await sinceOf(running, connection)
-  const sink = await Sink.open(`${file}.pull`)
+  const sink = await Sink.open(file + COMING)
   const count = { pages: 0, bytes: 0, waited_ms: 0 }
   const limits = pulling.limits ?? PULL_LIMITS
   const giveUp = new AbortController()
@@ -79,9 +80,7 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
     limits.max_ms,
   )
   const signal = AbortSignal.any([running.stopping, giveUp.signal])
-  const heard = setInterval(() => {
-    announce(running, 'fetching').catch((error: unknown) => giveUp.abort(error))
-  }, QUIET_MS)
+  const progress = new Progress(running, (error) => giveUp.abort(error))
   try {
     const lines = linesOf({ connection, source, since, pulling, limits, signal, count })
     for await (const { line, cursor } of lines) {
@@ -99,7 +98,9 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
         )
     }
     const { sha256, bytes, rows } = await sink.close()
-    await rename(`${file}.pull`, file)
+    await progress.end()
+    signal.throwIfAborted()
+    await rename(file + COMING, file)
     const pulled: Pulled = {
       connection_id: publicId('cnx', connection.id),
       cursor_from: since?.from ?? null,
@@ -117,7 +118,27 @@ export async function pullFile(running: Running, pulling: Pulling, file: string)
     throw signal.aborted && !(error instanceof SourceError) ? (signal.reason as Error) : error
   } finally {
     clearTimeout(late)
-    clearInterval(heard)
+    await progress.end()
+  }
+}
+
+/** Saves how far a pull is, now and then. The session has room for one transaction: nothing else uses it before the end. */
+class Progress {
+  private underWay: Promise<void> | null = null
+  private readonly timer: NodeJS.Timeout
+
+  /** @param failed hears of what keeps the job from going on. */
+  constructor(running: Running, failed: (error: unknown) => void) {
+    this.timer = setInterval(() => {
+      this.underWay ??= announce(running, 'fetching')
+        .catch(failed)
+        .finally(() => (this.underWay = null))
+    }, QUIET_MS)
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.timer)
+    await this.underWay
   }
 }
 

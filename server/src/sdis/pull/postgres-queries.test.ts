@@ -48,6 +48,7 @@ afterAll(async () => {
 async function pull(
   source: Partial<PostgresSource>,
   given: Partial<Omit<PostgresPull, 'settings'>> & { settings?: Partial<PostgresSettings> } = {},
+  sizes: number[] = [],
 ): Promise<{ text: string; cursor: string | null }[]> {
   const { owner: user } = inject('database')
   const { port } = door.address() as AddressInfo
@@ -67,7 +68,10 @@ async function pull(
       ...given.settings,
     },
   })
-  for await (const batch of batches) rows.push(...batch)
+  for await (const batch of batches) {
+    sizes.push(batch.length)
+    rows.push(...batch)
+  }
   return rows
 }
 
@@ -80,6 +84,19 @@ describe('rows of another database', () => {
       sql: `select id, note from ${SCHEMA}."Leases" where id = 7 -- the seventh`,
     })
     expect(one).toEqual({ text: '{"id":7,"note":null}', cursor: null })
+  })
+
+  it('come few at a time when they are large, and none that is too large', async () => {
+    const large = (bytes: number): string =>
+      `select repeat('x', ${bytes}) as text from generate_series(1, 60)`
+    const sizes: number[] = []
+    const rows = await pull({ sql: large(900_000) }, {}, sizes)
+    expect([rows.length, Math.max(...sizes.slice(1))]).toEqual([60, 4])
+    await pull({ sql: 'select 1 as one from generate_series(1, 9)' }, { first: 5 }, sizes)
+    expect(sizes.slice(-2)).toEqual([5, 4])
+    await expect(pull({ sql: large(1_100_000) })).rejects.toMatchObject({
+      code: 'source_too_large',
+    })
   })
 
   it('come in the order of the cursor, from a value on', async () => {

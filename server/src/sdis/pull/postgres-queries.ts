@@ -4,6 +4,7 @@ import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import { Client, DatabaseError } from 'pg'
 import type { ClientConfig, QueryConfig } from 'pg'
+import { DEFAULT_LIMITS } from '../readers/types.ts'
 import { SourceError } from './types.ts'
 import type { PostgresSettings, PostgresSource } from './types.ts'
 
@@ -13,7 +14,14 @@ export const WHO = 'select current_database() as database, current_user as user'
 const CONNECT_MS = 5_000
 /** One fetch; a query that sorts a large table has this long for its first rows. */
 const STATEMENT_MS = 5 * 60_000
-const FETCH_ROWS = 1_000
+
+/** Rows of one fetch, and the bytes that one should come to: the more a row takes, the fewer are asked for at once. */
+const FETCH_ROWS = 200
+const FETCH_BYTES = 4 * 1024 * 1024
+/** The first fetch finds out what rows take. */
+const FIRST_ROWS = 20
+/** A larger record could not be loaded; the source keeps it. */
+const ROW_BYTES_MAX = DEFAULT_LIMITS.max_record_bytes
 
 export interface PostgresPull {
   settings: PostgresSettings
@@ -25,10 +33,12 @@ export interface PostgresPull {
   resolve?: (host: string) => Promise<LookupAddress[]>
   /** Rows whose column is at least this value only, in its order. */
   since?: { cursor: string; from: string | null }
+  /** Rows of the first fetch, when no more are wanted. */
+  first?: number
   signal: AbortSignal
 }
 
-/** JSON texts of rows, some thousand at a time. @throws SourceError when the database cannot be reached or read. */
+/** JSON texts of rows, some hundred at a time. @throws SourceError when the database cannot be reached or read. */
 export async function* postgresRows(
   pull: PostgresPull,
 ): AsyncGenerator<{ text: string; cursor: string | null }[]> {
@@ -46,12 +56,15 @@ export async function* postgresRows(
       queryMode: 'extended',
     }
     await client.query(declare)
-    while (true) {
-      const { rows } = await client.query<{ text: string; cursor: string | null }>(
-        `fetch ${FETCH_ROWS} from pull`,
+    for (let count = pull.first ?? FIRST_ROWS; ;) {
+      const { rows } = await client.query<{ text: string | null; cursor: string | null }>(
+        `fetch ${count} from pull`,
       )
       if (rows.length === 0) return
-      yield rows
+      const whole = rows.map(({ text, cursor }) => ({ text: sized(text), cursor }))
+      yield whole
+      const largest = Math.max(...whole.map(({ text }) => text.length))
+      count = Math.max(1, Math.min(FETCH_ROWS, Math.floor(FETCH_BYTES / largest)))
     }
   } catch (error) {
     if (pull.signal.aborted) throw pull.signal.reason
@@ -62,15 +75,24 @@ export async function* postgresRows(
   }
 }
 
+function sized(text: string | null): string {
+  if (text !== null) return text
+  const message = `A row takes more than ${ROW_BYTES_MAX} bytes.`
+  throw new SourceError('source_too_large', message, { max_row_bytes: ROW_BYTES_MAX })
+}
+
 function selectOf({ source, since }: PostgresPull): string {
   const rows =
     source.table === undefined
       ? `(${source.sql ?? ''}\n)`
       : source.table.split('.').map(quoted).join('.')
-  if (!since) return `select row_to_json(r)::text as text, null as cursor from ${rows} r`
+  // Once for each row, whatever its size is compared with.
+  const text = `case when octet_length(j.text) <= ${ROW_BYTES_MAX} then j.text end as text`
+  const records = `from ${rows} r cross join lateral (select row_to_json(r)::text as text offset 0) j`
+  if (!since) return `select ${text}, null as cursor ${records}`
   const column = `r.${quoted(since.cursor)}`
   const from = since.from === null ? '' : ` where ${column} >= ${literal(since.from)}`
-  return `select row_to_json(r)::text as text, ${column}::text as cursor from ${rows} r${from} order by ${column}`
+  return `select ${text}, ${column}::text as cursor ${records}${from} order by ${column}`
 }
 
 function quoted(name: string): string {

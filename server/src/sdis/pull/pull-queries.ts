@@ -14,8 +14,8 @@ export async function savePulled(tx: Tx, job: Job, lease_id: number): Promise<vo
 }
 
 /**
- * How far the last load of this connection through this adapter came: only jobs that ended well count, so what one that
- * failed had pulled is pulled again.
+ * How far the last load of this connection through this adapter came: only jobs that ended well and still stand count, so
+ * what one that failed, wrote nothing or was undone had pulled is pulled again.
  */
 export async function lastCursor(
   db: OrgDb,
@@ -27,7 +27,7 @@ export async function lastCursor(
     org_id,
     `select pulled ->> 'cursor_to' as cursor_to from job
      where org_id = $1 and pulled ->> 'connection_id' = $2 and adapter ->> 'adapter' = $3
-       and state in ('completed', 'completed_with_errors')
+       and state in ('completed', 'completed_with_errors') and not dry_run and undone_by is null
      order by id desc limit 1`,
     [org_id, publicId('cnx', connection_id), adapter],
   )

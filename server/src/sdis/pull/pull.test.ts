@@ -1,17 +1,16 @@
 import { once } from 'node:events'
-import { mkdir, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, describe, expect, inject, it } from 'vitest'
 import { grid, newOrganization, owner, ownDatabase } from '../../../test/grid.ts'
 import type { TestClient } from '../../../test/grid.ts'
 import { finished } from '../../../test/jobs.ts'
-import { bareStore } from '../../organizations/service.ts'
+import { samples } from '../../../test/samples.ts'
 import { STANDARD_LIMITS } from '../limits.ts'
-import { lookForFiles } from './drop.ts'
-import type { Seen } from './drop.ts'
 import { runSchedules } from './schedule-work.ts'
 
 await ownDatabase()
@@ -75,6 +74,15 @@ async function connected(base_url: string): Promise<TestClient> {
   return client
 }
 
+/** Keeps the adapter, live. @returns its id. */
+async function keptAdapter(client: TestClient): Promise<string> {
+  const { body } = await client.post('/sdis/adapters', { document: ADAPTER })
+  const direct = await owner()
+  await direct.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
+  await direct.end()
+  return body.id
+}
+
 async function run(
   client: TestClient,
   adapter: object,
@@ -136,6 +144,62 @@ describe('a job that asks its source', () => {
     })
   })
 
+  it.each<[string, object]>([
+    ['', {}],
+    [' as a whole', { options: { atomic: true } }],
+    [' to see what it would do', { mode: 'dry_run' }],
+  ])('finds that nothing changed%s', async (_, more) => {
+    const { buildings, answer } = pms()
+    const client = await connected(await source(answer))
+    const guards = { require_columns: ['Code'] }
+    await run(client, { ...CHANGES, guards })
+    buildings.length = 0
+    const { body } = await client.post('/sdis/jobs', { adapter: { ...CHANGES, guards }, ...more })
+    expect(await finished(client, body.id)).toMatchObject({
+      state: 'completed',
+      error: null,
+      counts: { rows_total: 0, changed: 0, ended: 0 },
+      pulled: { rows: 0, cursor_to: '2026-01-03T00:00:00Z' },
+    })
+    const { body: next } = await client.post('/sdis/jobs', {
+      adapter: { ...CHANGES, guards: { min_rows: 2 } },
+    })
+    expect(await finished(client, next.id)).toMatchObject({ error: { code: 'too_few_rows' } })
+  })
+
+  it('keeps what it pulled while its progress is being saved', async () => {
+    const { answer } = pms()
+    const lock = await owner()
+    const whileLocked = async (...[request, response]: Parameters<RequestListener>) => {
+      await lock.query('begin')
+      await lock.query('select from job where org_id = $1 for update', [client.org_id])
+      const held = `select from pg_locks where not granted and pid <> pg_backend_pid()`
+      while ((await lock.query(held)).rowCount === 0) await setTimeout(20)
+      answer(request, response)
+      await setTimeout(200)
+      await lock.query('commit')
+    }
+    const client = await connected(await source((...asked) => void whileLocked(...asked)))
+    const paging = undefined
+    const job = await run(client, { ...ADAPTER, source: { ...ADAPTER.source, paging } })
+    expect(job).toMatchObject({ state: 'completed', counts: { created: 2 } })
+    await lock.end()
+  })
+
+  it('takes a dry run, and a job that was undone, for none', async () => {
+    const { asked, answer } = pms()
+    const client = await connected(await source(answer))
+    const { body } = await client.post('/sdis/jobs', { adapter: CHANGES, mode: 'dry_run' })
+    expect(await finished(client, body.id)).toMatchObject({ counts: { created: 3 } })
+    const job = await run(client, CHANGES)
+    expect(job).toMatchObject({ counts: { created: 3 }, pulled: { cursor_from: null } })
+    const undo = await client.post(`/sdis/jobs/${job.id}/undo`, undefined)
+    expect((await finished(client, undo.body.id)).state).toBe('completed')
+    asked.length = 0
+    expect(await run(client, CHANGES)).toMatchObject({ counts: { created: 3 } })
+    expect(asked[0]).not.toContain('since=')
+  })
+
   it('is refused without a connection, or through one of another kind', async () => {
     const client = await newOrganization()
     const refused = await client.post('/sdis/jobs', { adapter: ADAPTER })
@@ -188,13 +252,13 @@ describe('a job that asks its source', () => {
 describe('a schedule', () => {
   const cron = '0 5 * * *'
 
-  /** Makes it due, lets several workers look at once. */
-  async function due(client: TestClient, id: string): Promise<void> {
+  /** Makes them due, lets several workers look at once. */
+  async function due(client: TestClient, ...ids: string[]): Promise<void> {
     const { db } = await grid()
     const look = await owner()
-    const digits = id.replace('sch_', '')
+    const digits = ids.map((id) => id.replace('sch_', ''))
     await look.query(
-      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1 and id = $2`,
+      `update schedule set next_run_at = now() - interval '3 days' where org_id = $1 and id = any($2)`,
       [client.org_id, digits],
     )
     await look.end()
@@ -251,6 +315,48 @@ describe('a schedule', () => {
     expect((await client.get('/sdis/schedules')).body.data).toEqual([])
   })
 
+  it('whose adapter is no more says so, and holds up no other', async () => {
+    const client = await connected(await source(pms().answer))
+    const kept = await keptAdapter(client)
+    const orphan = (await client.post('/sdis/schedules', { adapter: ADAPTER.adapter, cron })).body
+    const other = (await client.post('/sdis/schedules', { adapter: ADAPTER, cron })).body
+    expect((await client.delete(`/sdis/adapters/${kept}`)).status).toBe(204)
+    await due(client, orphan.id, other.id)
+    const read = await client.get(`/sdis/schedules/${orphan.id}`)
+    expect(read.body).toMatchObject({
+      last_error: `adapter: no adapter is called ${ADAPTER.adapter}`,
+      last_job_id: null,
+      next_run_at: orphan.next_run_at,
+    })
+    const { body: jobs } = await client.get('/sdis/jobs')
+    expect(jobs.data).toHaveLength(1)
+    expect((await finished(client, jobs.data[0].id)).state).toBe('completed')
+  })
+
+  it('whose adapter names what is there no more starts nothing', async () => {
+    const client = await connected(await source(pms().answer))
+    const property = (await client.post('/properties', samples.property())).body
+    const [stream] = ADAPTER.streams
+    const map = { ...stream?.map, property_id: { value: property.id } }
+    const adapter = { ...ADAPTER, streams: [{ ...stream, map }] }
+    const { body } = await client.post('/sdis/schedules', { adapter, cron })
+    await client.delete(`/properties/${property.id}`)
+    await due(client, body.id)
+    const read = await client.get(`/sdis/schedules/${body.id}`)
+    expect(read.body.last_error).toContain(`no property has the id ${property.id}`)
+    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
+  })
+
+  it('is made while many others are', async () => {
+    const client = await connected('https://pms.example')
+    await keptAdapter(client)
+    const sent = Array.from({ length: 12 }, async () => {
+      const { status } = await client.post('/sdis/schedules', { adapter: ADAPTER.adapter, cron })
+      return status
+    })
+    expect(new Set(await Promise.all(sent))).toEqual(new Set([201]))
+  })
+
   it.each<[string, object, string]>([
     ['no time', { cron: 'often' }, 'cron'],
     ['a time that never comes', { cron: '0 0 31 2 *' }, 'cron'],
@@ -270,63 +376,5 @@ describe('a schedule', () => {
       ...parts,
     })
     expect([status, body.errors?.[0].field]).toEqual([422, field])
-  })
-})
-
-describe('a drop folder', () => {
-  const DOCUMENT = { ...ADAPTER, adapter: 'dropped', source: { name: 'Dropped', kind: 'csv' } }
-
-  async function dropping(): Promise<{
-    client: TestClient
-    folder: string
-    look: (seen: Seen) => Promise<number>
-  }> {
-    const { db } = await grid()
-    const client = await newOrganization({ standing: { environment: 'sandbox' } })
-    const root = join(inject('files'), `drop-${client.org_id}`)
-    const folder = join(root, client.organization_id, 'dropped')
-    await mkdir(folder, { recursive: true })
-    closing.push(() => void rm(root, { recursive: true, force: true }))
-    const dropped = {
-      store: bareStore(db),
-      folder: root,
-      data_dir: inject('files'),
-      limits: STANDARD_LIMITS,
-      log: () => {},
-    }
-    return { client, folder, look: async (seen) => await lookForFiles(dropped, seen) }
-  }
-
-  it('loads a file that stays as it is, and leaves one alone that is being written', async () => {
-    const { client, folder, look } = await dropping()
-    const made = await client.post('/sdis/adapters', { document: DOCUMENT })
-    expect(made.status).toBe(201)
-    const seen: Seen = new Map()
-    await writeFile(join(folder, 'a.csv'), 'Code,Name\nA,Alpha\n')
-    await writeFile(join(folder, 'b.csv.part'), 'Code,Name\nB,Be')
-    expect(await look(seen)).toBe(0)
-    // It has grown since.
-    await writeFile(join(folder, 'a.csv'), 'Code,Name\nA,Alpha\nC,Gamma\n')
-    await utimes(join(folder, 'a.csv'), 1, 1)
-    expect(await look(seen)).toBe(0)
-    // No version of the adapter is live yet.
-    expect(await look(seen)).toBe(0)
-    const [failed = '', reason = ''] = await readdir(join(folder, 'failed'))
-    expect([failed.endsWith('-a.csv'), reason]).toEqual([true, `${failed}.txt`])
-    expect((await client.get('/sdis/jobs')).body.data).toEqual([])
-    const promoted = await owner()
-    await promoted.query('update adapter set live_version = 1 where org_id = $1', [client.org_id])
-    await promoted.end()
-    await rename(join(folder, 'failed', failed), join(folder, 'a.csv'))
-    expect([await look(seen), await look(seen), await look(seen)]).toEqual([0, 1, 0])
-    const { body: jobs } = await client.get('/sdis/jobs')
-    expect(await finished(client, jobs.data[0].id)).toMatchObject({
-      state: 'completed',
-      counts: { created: 2 },
-    })
-    expect(await readdir(folder)).toEqual(
-      expect.arrayContaining(['b.csv.part', 'done', 'failed', 'taking']),
-    )
-    expect(await readdir(join(folder, 'done'))).toHaveLength(1)
   })
 })

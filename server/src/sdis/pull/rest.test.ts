@@ -38,6 +38,7 @@ interface Given {
   limits?: Partial<PullLimits>
   egress?: EgressOptions
   since?: Record<string, string>
+  signal?: AbortSignal
 }
 
 async function pull(
@@ -54,7 +55,7 @@ async function pull(
     source: { kind: 'rest', connection: 'test', path: '/items', ...given.source },
     authorizer: new Authorizer(auth, given.secret ?? null, egress),
     limits: { ...PULL_LIMITS, pause_ms: 1, max_tries: 3, ...given.limits },
-    signal: new AbortController().signal,
+    signal: given.signal ?? new AbortController().signal,
     count,
     ...(given.since ? { since: given.since } : {}),
   })
@@ -172,6 +173,40 @@ describe('who asks', () => {
     const paging = { kind: 'page' as const, param: 'page' }
     const { records } = await pull(base, { auth, secret, source: { paging } })
     expect([records.length, tokens]).toEqual([3, 2])
+  })
+})
+
+describe('a token', () => {
+  const oauth = (base: string): Auth => {
+    return { kind: 'oauth2', token_url: `${base}/token`, client_id: 'me' }
+  }
+
+  it('is not read beyond what one may take', async () => {
+    let sent = 0
+    const base = await source((_request, response) => {
+      response.writeHead(200)
+      const more = (): void => {
+        while (!response.destroyed && sent < 64 * 1024 * 1024) {
+          sent += 16 * 1024
+          if (!response.write(' '.repeat(16 * 1024))) return void response.once('drain', more)
+        }
+        response.end()
+      }
+      more()
+    })
+    await expect(pull(base, { auth: oauth(base) })).rejects.toMatchObject({
+      code: 'source_refused',
+      message: 'The token endpoint answers with too much.',
+    })
+    expect(sent).toBeLessThan(32 * 1024 * 1024)
+  })
+
+  it('is not waited for when the pull is given up', async () => {
+    const giveUp = new AbortController()
+    const base = await source(() => giveUp.abort(new Error('given up')))
+    await expect(pull(base, { auth: oauth(base), signal: giveUp.signal })).rejects.toThrow(
+      'given up',
+    )
   })
 })
 

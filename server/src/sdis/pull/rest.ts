@@ -183,7 +183,7 @@ async function attempt(pull: RestPull, start: URL): Promise<Outcome> {
   let url = start
   let renewed = false
   for (let hops = 0; ;) {
-    const sent = await authorizer.apply(url, { ...settings.headers, ...source.headers })
+    const sent = await authorizer.apply(url, { ...settings.headers, ...source.headers }, signal)
     const method = source.method ?? 'GET'
     const body = method === 'POST' ? JSON.stringify(source.body ?? {}) : undefined
     const headers = {

@@ -1,12 +1,12 @@
 /** Runs schedules that are due: each once, however many workers look. */
 import type { Db } from '../../db/db.ts'
 import { publicId } from '../../kit/ids.ts'
-import { rowsIn } from '../../kit/once.ts'
 import type { Store } from '../../kit/store.ts'
 import type { Actor, Tx } from '../../kit/types.ts'
 import { bareStore } from '../../organizations/service.ts'
 import type { JobLimits } from '../limits.ts'
 import { adapterFor, requireLive } from '../adapters/service.ts'
+import { requireReferences } from '../service.ts'
 import { enqueuePull, storeIn } from './enqueue.ts'
 import { settingOf } from './pull-queries.ts'
 import { lockDue, runsStill, saveSchedule, schedulesDue } from './schedule-queries.ts'
@@ -27,11 +27,18 @@ export async function runSchedules(
 ): Promise<number> {
   const store = bareStore(db)
   const due = await schedulesDue(db, DUE_MAX)
+  let failed = 0
   for (const { org_id, id } of due) {
-    const error = await runSchedule(store, limits, org_id, id)
-    if (error) log(`sch_${id} started no job: ${error}`)
+    try {
+      const error = await runSchedule(store, limits, org_id, id)
+      if (error) log(`sch_${id} started no job: ${error}`)
+    } catch (error) {
+      // It stays due; those of others do not wait for it.
+      failed++
+      log(`sch_${id} could not be run: ${(error as Error).message}`)
+    }
   }
-  return due.length === DUE_MAX ? 0 : LOOK_MS
+  return due.length === DUE_MAX && failed === 0 ? 0 : LOOK_MS
 }
 
 /**
@@ -66,28 +73,39 @@ async function start(
   schedule: Schedule,
   job_id: number,
 ): Promise<string | null> {
-  const { org_id, time_zone, adapter: given, actor_name } = schedule
-  if (await runsStill(tx, org_id, schedule.last_job_id)) return 'the last job is still under way'
+  if (await runsStill(tx, schedule.org_id, schedule.last_job_id))
+    return 'the last job is still under way'
+  // A savepoint: a job that is refused must not undo when the schedule runs next.
+  await tx.query('savepoint start')
   try {
-    const adapter = await adapterFor(store, org_id, given)
-    const setting = await settingOf(rowsIn(tx), org_id)
-    requireLive(adapter, setting?.environment ?? 'production')
-    const today = new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
-    const as_of = adapter.effective.date ?? today
-    const id = publicId('sch', schedule.id)
-    const actor: Actor = { type: 'system', id, name: actor_name, request_id: null }
-    // A savepoint: a job that is refused must not undo when the schedule runs next.
-    await tx.query('savepoint start')
-    await enqueuePull(
-      storeIn(store, tx),
-      { org_id, actor, idempotency: undefined },
-      { time_zone },
-      { id: job_id, adapter, as_of, dry_run: false, options: {} },
-      limits,
-    )
+    await queuePull(storeIn(store, tx), limits, schedule, job_id)
     return null
   } catch (error) {
-    await tx.query('rollback to savepoint start').catch(() => {})
+    await tx.query('rollback to savepoint start')
     return (error as Error).message
   }
+}
+
+/** @throws 422 when the adapter is no more, may not be run here, or names an object that is not there. */
+async function queuePull(
+  store: Store,
+  limits: JobLimits,
+  schedule: Schedule,
+  id: number,
+): Promise<void> {
+  const { org_id, time_zone, actor_name: name } = schedule
+  const adapter = await adapterFor(store, org_id, schedule.adapter)
+  const setting = await settingOf(store.db, org_id)
+  requireLive(adapter, setting?.environment ?? 'production')
+  await requireReferences(store, org_id, adapter)
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: time_zone }).format(new Date())
+  const as_of = adapter.effective.date ?? today
+  const actor: Actor = { type: 'system', id: publicId('sch', schedule.id), name, request_id: null }
+  await enqueuePull(
+    store,
+    { org_id, actor, idempotency: undefined },
+    { time_zone },
+    { id, adapter, as_of, dry_run: false, options: {} },
+    limits,
+  )
 }

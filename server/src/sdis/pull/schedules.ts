@@ -9,6 +9,7 @@ import type { Actor, Tx } from '../../kit/types.ts'
 import { versionConflict } from '../../kit/write.ts'
 import { adapterFor } from '../adapters/service.ts'
 import { requireConnection } from './connections.ts'
+import { storeIn } from './enqueue.ts'
 import { pullSource } from './fetch.ts'
 import { countSchedules, lockSchedule, saveSchedule } from './schedule-queries.ts'
 
@@ -171,7 +172,8 @@ async function requirePull(
   org_id: number,
   given: string | Record<string, unknown>,
 ): Promise<void> {
-  const adapter = await adapterFor(store, org_id, given)
+  // Through the transaction: one more connection for each request under way is more than there are.
+  const adapter = await adapterFor(storeIn(store, tx), org_id, given)
   const source = pullSource(adapter.source)
   if (!source) {
     const message = `reads ${adapter.source.kind} files; a schedule runs adapters whose source is rest or postgres`

@@ -69,8 +69,9 @@ async function firstRecords(
     const allowed = allowing(config.GRID_SOURCE_ALLOW_CIDRS)
     const sql = table === undefined ? { sql: WHO } : { table }
     const source = { kind, connection: connection.name, ...sql }
-    for await (const rows of postgresRows({ settings, secret, source, allowed, signal }))
-      return rows.slice(0, SHOWN).map(({ text }) => JSON.parse(text) as unknown)
+    const asked = { settings, secret, source, allowed, signal, first: SHOWN }
+    for await (const rows of postgresRows(asked))
+      return rows.map(({ text }) => JSON.parse(text) as unknown)
     return []
   }
   const source = {

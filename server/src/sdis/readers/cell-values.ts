@@ -1,3 +1,5 @@
+import { storable } from './text.ts'
+
 const DAY_SECONDS = 86_400
 /** 9999-12-31, the last day a workbook knows; larger numbers are no dates, whatever their format. */
 const LAST_SERIAL = 2_958_465
@@ -65,18 +67,14 @@ export function isoCell(text: string): string {
   return match[2] && match[2] !== '00:00:00' ? `${match[1]}T${match[2]}` : (match[1] ?? text)
 }
 
-/**
- * Undoes the escapes by which workbooks write characters that XML cannot: `_x000D_`. What no text may hold (NUL, half of
- * a surrogate pair) becomes the replacement character.
- */
+/** Undoes the escapes by which workbooks write characters that XML cannot: `_x000D_`. */
 export function unescapeText(text: string): string {
   if (!text.includes('_x')) return text
-  return text
-    .replaceAll(/_x([0-9a-f]{4})_/gi, (_, hex: string) =>
+  return storable(
+    text.replaceAll(/_x([0-9a-f]{4})_/gi, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
-    )
-    .replaceAll('\0', '\ufffd')
-    .toWellFormed()
+    ),
+  )
 }
 
 /** `AB12` is in column 27, counted from 0; -1 if the reference names no column. */

@@ -134,6 +134,19 @@ describe('refused', () => {
   })
 })
 
+describe('what no text may hold', () => {
+  const text = String.raw`{"a":"x\u0000y\ud83d","b\u0000":[{"c":"\ude00"}],"d":"\ud83d\ude00"}`
+  test.each<[string, string, TableSource]>([
+    ['in lines', text, { kind: 'ndjson' }],
+    ['in a document', `[${text}]`, { kind: 'json' }],
+  ])('is replaced %s', async (_, content, source) => {
+    const table = await opened(content, source)
+    expect(table.columns).toEqual(['a', 'b\ufffd', 'd'])
+    const [row] = await readAll(table)
+    expect(row?.cells).toEqual(['x\ufffdy\ufffd', [{ c: '\ufffd' }], '\u{1f600}'])
+  })
+})
+
 describe('what a file is', () => {
   test.each<[string, string, TableSource]>([
     ['a list', '[{"a":1}]', { kind: 'json' }],

@@ -3,7 +3,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 
 import { JSONParser } from '@streamparser/json'
 import { HEAD_BYTES, looksLike, looksLikeUtf16 } from './sniff.ts'
-import { Utf8Decoder } from './text.ts'
+import { storable, Utf8Decoder } from './text.ts'
 import { FileError, type Limits, type Nested, type TableSource, type TableStats } from './types.ts'
 
 /** A record with its place: its number in the list, or its line. */
@@ -13,6 +13,9 @@ export interface JsonRecord {
 }
 
 const CHUNK_BYTES = 65_536
+
+/** Only as an escape can JSON name what no text may hold. */
+const ESCAPE = '\\u'
 
 /** The records of a file, in batches. Nothing is opened before the first is asked for. */
 export async function* readJson(
@@ -120,7 +123,7 @@ class Lines {
       const { message } = error as Error
       throw new FileError('malformed_json', `Line ${row} is not JSON: ${message}`, { row })
     }
-    return [recordOf(value, row, this.limits)]
+    return [recordOf(value, row, this.limits, line.includes(ESCAPE))]
   }
 }
 
@@ -132,6 +135,8 @@ class Documents {
   private found: JsonRecord[] = []
   private row = 0
   private since = 0
+  /** Whether an escape has been met, which may lie across two pieces. */
+  private escapes = false
   private failure: Error | null = null
 
   constructor(path: string, limits: Limits) {
@@ -142,7 +147,7 @@ class Documents {
     this.parser.onValue = ({ value, key }) => {
       this.since = 0
       if (typeof key !== 'number') throw this.noList()
-      this.found.push(recordOf(value, ++this.row, limits))
+      this.found.push(recordOf(value, ++this.row, limits, this.escapes))
     }
     this.parser.onError = (error) => {
       this.failure ??= error
@@ -151,6 +156,7 @@ class Documents {
 
   write(text: string): JsonRecord[] {
     this.since += text.length
+    this.escapes ||= text.includes(ESCAPE) || text.endsWith('\\')
     this.parser.write(text)
     if (this.failure) throw this.refusal(this.failure)
     if (this.since > this.limits.max_record_bytes + CHUNK_BYTES)
@@ -182,7 +188,8 @@ class Documents {
   }
 }
 
-function recordOf(value: unknown, row: number, limits: Limits): JsonRecord {
+/** @param escapes whether its text may have had any. */
+function recordOf(value: unknown, row: number, limits: Limits, escapes: boolean): JsonRecord {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new FileError('malformed_json', `Record ${row} is not an object.`, { row })
   }
@@ -190,7 +197,17 @@ function recordOf(value: unknown, row: number, limits: Limits): JsonRecord {
     const message = `Record ${row} has more than ${limits.max_depth} levels.`
     throw new FileError('too_deep', message, { row, limit: limits.max_depth })
   }
-  return { row, value: value as JsonRecord['value'] }
+  return { row, value: (escapes ? storableIn(value) : value) as JsonRecord['value'] }
+}
+
+/** The value with texts and names that can be kept. */
+function storableIn(value: unknown): unknown {
+  if (typeof value === 'string') return storable(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(storableIn)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [storable(name), storableIn(part)]),
+  )
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

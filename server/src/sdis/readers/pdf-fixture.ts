@@ -3,8 +3,17 @@
 /** A text with its place in points, from the left and the bottom of the page. */
 export type PdfText = [left: number, bottom: number, text: string]
 
-/** The bytes of a document whose pages have these texts. */
-export function buildPdf(pages: readonly (readonly PdfText[])[]): Buffer {
+/** The content of a page, packed. */
+export interface Packed {
+  filter: string
+  bytes: Buffer
+}
+
+/** The bytes of a document whose pages have these texts. @param pack what becomes of the content of each page. */
+export function buildPdf(
+  pages: readonly (readonly PdfText[])[],
+  pack: (content: string) => Packed | null = () => null,
+): Buffer {
   const first = 4
   const kids = pages.map((_, i) => `${first + 2 * i} 0 R`).join(' ')
   const objects = [
@@ -15,10 +24,13 @@ export function buildPdf(pages: readonly (readonly PdfText[])[]): Buffer {
       const shown = texts.map(
         ([left, bottom, text]) => `BT /F1 10 Tf ${left} ${bottom} Td (${text}) Tj ET`,
       )
-      const stream = shown.join('\n')
+      const content = shown.join('\n')
+      const packed = pack(content)
+      const stream = packed?.bytes.toString('latin1') ?? content
+      const filter = packed ? ` /Filter ${packed.filter}` : ''
       return [
         `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${first + 2 * i + 1} 0 R /Resources << /Font << /F1 3 0 R >> >> >>`,
-        `<< /Length ${stream.length} >>\nstream\n${stream}\nendstream`,
+        `<< /Length ${stream.length}${filter} >>\nstream\n${stream}\nendstream`,
       ]
     }),
   ]

@@ -1,4 +1,5 @@
 /** Tables of PDF documents. */
+import { deflateSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fileFixture, openHandles, readAll, refusal } from './file-fixture.ts'
 import { openTable } from './open.ts'
@@ -46,6 +47,52 @@ describe('a table of a document', () => {
     expect(row?.cells).toEqual(['1', 'Acme Corp', '12'])
   })
 })
+
+/** Five digits of base 85 for each four bytes. */
+function base85(bytes: Buffer): Buffer {
+  const padded = Buffer.concat([bytes, Buffer.alloc((4 - (bytes.length % 4)) % 4)])
+  let text = ''
+  for (let at = 0; at < padded.length; at += 4) {
+    const group = padded.readUInt32BE(at)
+    for (let power = 85 ** 4; power >= 1; power /= 85)
+      text += String.fromCharCode(33 + (Math.floor(group / power) % 85))
+  }
+  return Buffer.from(`${text}~>`)
+}
+
+const FLATE = '/FlateDecode'
+
+describe('a document that is packed', () => {
+  const rows = [HEADER, ['1', '2', '3']]
+  /** Blanks at the end of a page, of which the reader makes nothing. */
+  const bomb = (content: string): Buffer => deflateSync(content + ' '.repeat(2_000_000))
+
+  test.each<[string, string, (content: string) => Buffer]>([
+    ['deflated', FLATE, (content) => deflateSync(content)],
+    ['as text', `[/ASCII85Decode ${FLATE}]`, (content) => base85(deflateSync(content))],
+    ['as digits', `[/ASCIIHexDecode ${FLATE}]`, (content) => hex(deflateSync(content))],
+  ])('%s is read', async (_, filter, pack) => {
+    const file = buildPdf([pdfRows(rows)], (content) => ({ filter, bytes: pack(content) }))
+    const [row] = await readAll(await opened(file, {}, { max_unzipped_bytes: 100_000 }))
+    expect(row?.cells).toEqual(['1', '2', '3'])
+  })
+
+  test.each<[string, string, (content: string) => Buffer]>([
+    ['deflated', FLATE, bomb],
+    ['by a name with escapes', '/Fl#61teDecode', bomb],
+    ['as text', `[/A85 ${FLATE}]`, (content) => base85(bomb(content))],
+    ['as digits', `[/AHx ${FLATE}]`, (content) => hex(bomb(content))],
+    ['twice', `[${FLATE} ${FLATE}]`, (content) => deflateSync(bomb(content))],
+    ['by runs', '/RunLengthDecode', () => Buffer.from('\x81 '.repeat(15_000), 'latin1')],
+    ['by codes', '/LZWDecode', () => Buffer.alloc(60_000, 0x55)],
+  ])('%s is refused when it comes to more than it may', async (_, filter, pack) => {
+    const file = buildPdf([pdfRows(rows)], (content) => ({ filter, bytes: pack(content) }))
+    const limits = { max_unzipped_bytes: 1_000_000 }
+    expect(await refusal(opened(file, {}, limits))).toMatchObject({ code: 'zip_bomb' })
+  })
+})
+
+const hex = (bytes: Buffer): Buffer => Buffer.from(`${bytes.toString('hex')}>`)
 
 describe('refused', () => {
   const page = pdfRows([HEADER, ['1', '2', '3']])

@@ -1,6 +1,7 @@
 /** Tables of PDF documents, put together from where their texts stand on the pages. */
 import { open, readFile } from 'node:fs/promises'
 
+import { requireUnpacked } from './pdf-size.ts'
 import { looksLike } from './sniff.ts'
 import {
   FileError,
@@ -82,8 +83,10 @@ async function openPages(path: string, limits: Limits, stats: TableStats): Promi
   stats.bytes_total = await checkHead(path)
   // Loaded only where there is a PDF: it is large.
   const { getDocument } = await import('pdfjs-dist/legacy/build/pdf.mjs')
+  const bytes = await readFile(path)
+  await requireUnpacked(bytes, limits.max_unzipped_bytes)
   const task = getDocument({
-    data: new Uint8Array(await readFile(path)),
+    data: new Uint8Array(bytes),
     useSystemFonts: false,
     disableFontFace: true,
     stopAtErrors: true,

@@ -32,6 +32,11 @@ export class Utf8Decoder implements ByteDecoder {
   }
 }
 
+/** The text as it can be kept: what no text may hold (NUL, half of a surrogate pair) is the replacement character. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', REPLACEMENT).toWellFormed()
+}
+
 /**
  * The same text without a hold on the text it was cut from. V8 keeps the whole source of a slice of
  * 13 characters or more alive: a caller who keeps one key per row would keep the whole file.
