@@ -1,6 +1,6 @@
 /** Reads at another time: objects folded from their claims instead of taken from the projection. */
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { headsNamed, namedIds, withHeads } from './cluster-queries.ts'
+import { standIn } from './cluster-queries.ts'
 import { isExtensionKey } from './extension.ts'
 import { publicId } from './ids.ts'
 import type { Times } from './query.ts'
@@ -70,12 +70,15 @@ export async function assertionsOf(
     params,
   }
   const merged = {
-    sql: 'select exists (select from cluster_member where org_id = $1::bigint)',
+    sql: `select exists (select from cluster_member where org_id = $1::bigint),
+        (select string_agg('x' || id, ' ') from schema_field where org_id = $1::bigint and type in ('relation', 'document'))`,
     params: [org_id],
   }
   const [own = [], others = [], any] = await db.fly(org_id, [ownClaims(params), members, merged])
   const known = knownOf([...own, ...others])
-  if (isTrue(any?.[0]?.[0])) await standIn(db, org_id, known)
+  const [some, leading] = any?.[0] ?? []
+  if (isTrue(some))
+    await standIn(db, org_id, [...known.values()].flat(), leading ? String(leading).split(' ') : [])
   return known
 }
 
@@ -146,16 +149,6 @@ function knownOf(rows: readonly Cells[]): Map<number, Held[]> {
     else result.set(a[0], [known])
   }
   return result
-}
-
-/** Puts the objects that stand for merged ones in the place of those that claims name. */
-async function standIn(db: Flights, org_id: number, known: Map<number, Known[]>): Promise<void> {
-  const names = new Set<string>()
-  for (const claims of known.values()) for (const { attrs } of claims) namedIds(attrs, names)
-  const heads = await headsNamed(db, org_id, names)
-  if (heads.size === 0) return
-  for (const claims of known.values())
-    for (const claim of claims) claim.attrs = withHeads(claim.attrs, heads)
 }
 
 function isTrue(cell: Buffer | null | undefined): boolean {
@@ -299,7 +292,7 @@ export function foldedRow(
     else row[name] = base[name] ?? field.initial
   }
   const merged = assertions.some(({ member }) => member !== undefined)
-  if (merged) row['external_ids'] = externalIdsOf(folded, assertions, ranks, at)
+  if (merged) row['external_ids'] = externalIdsOf(assertions, ranks, at)
   else if (!('external_ids' in folded.values)) row['external_ids'] = []
   row['tags'] = folded.values['tags'] ?? []
   row['ext'] = extensionsIn(folded.values)
@@ -320,13 +313,10 @@ function extensionsIn(values: Row): Row {
 
 /** Keys of every member: by each of them other systems know the one object. */
 function externalIdsOf(
-  folded: Folded,
   assertions: readonly Assertion[],
   ranks: ReadonlyMap<number, SourceRank>,
   at: number,
 ): Row[] {
-  if (assertions.every(({ member }) => member === undefined))
-    return (folded.values['external_ids'] as Row[] | undefined) ?? []
   const keys = new Map<string, Row>()
   const members = [...Map.groupBy(assertions, ({ member = 0 }) => member)]
   for (const [, own] of members.sort(([a], [b]) => a - b)) {
