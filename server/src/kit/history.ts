@@ -225,11 +225,26 @@ export const API_RANK = 50
 
 /** Sources every organization has. A value pinned by a user outranks all; claims of machines that read need confidence. */
 export const BUILT_IN: readonly Source[] = [
-  { id: 1, kind: 'api', name: 'API', rank: API_RANK, min_confidence: 0, manual: true },
-  { id: 2, kind: 'user', name: 'User', rank: 0, min_confidence: 0, manual: true },
-  { id: 3, kind: 'document_extraction', name: 'Documents', rank: 70, min_confidence: 800 },
-  { id: 4, kind: 'assistant', name: 'Assistant', rank: 80, min_confidence: 800 },
-  { id: 5, kind: 'computed', name: 'Computed', rank: 60, min_confidence: 0 },
+  {
+    id: 1,
+    kind: 'api',
+    name: 'API',
+    rank: API_RANK,
+    min_confidence: 0,
+    manual: true,
+    lists: false,
+  },
+  { id: 2, kind: 'user', name: 'User', rank: 0, min_confidence: 0, manual: true, lists: false },
+  {
+    id: 3,
+    kind: 'document_extraction',
+    name: 'Documents',
+    rank: 70,
+    min_confidence: 800,
+    lists: false,
+  },
+  { id: 4, kind: 'assistant', name: 'Assistant', rank: 80, min_confidence: 800, lists: false },
+  { id: 5, kind: 'computed', name: 'Computed', rank: 60, min_confidence: 0, lists: false },
   { id: 6, kind: 'demo', name: 'Demo portfolio', rank: 50, min_confidence: 0 },
 ]
 
@@ -252,10 +267,12 @@ export async function ranksOf(db: Flights, org_id: number): Promise<Sources> {
     },
   ])
   const own = sources.map(([text]) => JSON.parse(String(text)) as Source)
-  const manual = (source: Source): Source =>
-    source.id === 1 || source.id === 2 ? { ...source, manual: true } : source
+  const whole = (source: Source): Source => ({
+    ...BUILT_IN.find(({ id }) => id === source.id),
+    ...source,
+  })
   return new Sources(
-    [...BUILT_IN, ...own.map(manual)],
+    [...BUILT_IN, ...own.map(whole)],
     rules.map(([text]) => JSON.parse(String(text)) as Rule),
     Number(String(head[0]?.[0] ?? 0)),
   )

@@ -43,6 +43,8 @@ export interface SourceRank {
   system_of_record?: readonly string[]
   /** People speak through it. */
   manual?: boolean
+  /** False: it speaks of objects that others list; what it did not make itself is not there for its sake. */
+  lists?: boolean
 }
 
 export interface Folded {
@@ -77,7 +79,7 @@ export function fold(
 ): Folded {
   const past = assertions.filter((a) => a.valid_from <= at).sort(byTime)
   const live = candidates(past, at, true)
-  const present = [...live.values()].some((list) => list.length > 0)
+  const present = isListed(live, assertions, ranks)
   // When every source has stopped listing the object its last known values stay readable.
   const pool = present ? live : candidates(past, at, false)
   const values: Row = {}
@@ -90,6 +92,23 @@ export function fold(
   }
   const deleted = past.findLast((a) => DELETED in a.attrs)?.attrs[DELETED] === true
   return { values, winners, present, deleted }
+}
+
+/** Does a source list the object? Once one stopped, that somebody wrote to what it made keeps nothing there. */
+function isListed(
+  live: ReadonlyMap<string, Assertion[]>,
+  assertions: readonly Assertion[],
+  ranks: Ranks,
+): boolean {
+  if (!assertions.some(({ attrs }) => attrs[PRESENT] === false)) return live.size > 0
+  const makers = new Map<number | undefined, Assertion>()
+  for (const a of assertions) {
+    const first = makers.get(a.member)
+    if (!first || a.tx_id < first.tx_id) makers.set(a.member, a)
+  }
+  const lists = ({ source_id, member }: Assertion): boolean =>
+    ranks.get(source_id)?.lists !== false || makers.get(member)?.source_id === source_id
+  return [...live.values()].some((list) => list.some(lists))
 }
 
 /** Per attribute, the claims that hold at `at`: one per source that says anything of it. */

@@ -98,11 +98,16 @@ export async function create(
     previous: {},
     changed: changedFields(row, emptied(row)),
     claims: [claimOf(changedFacts(resource, row, null), request.valid_from ?? at.getTime())],
-    contested: (request.source_id ?? API_SOURCE) !== API_SOURCE,
+    contested: isOfOther(request),
     external: { add: externalIds(row), remove: [] },
   }
   const needed = neededBy(resource, row, null)
   return await passDoor(store, resource, request, change, at, needed, 201)
+}
+
+/** Is it written for another source than the API, whose claims are weighed at every write? */
+function isOfOther({ source_id = API_SOURCE }: WriteRequest): boolean {
+  return source_id !== API_SOURCE
 }
 
 /** The day in the time zone of the organization; null when the write is not for one. */
@@ -158,12 +163,13 @@ export async function update(
         replayed: null,
       }
     const claim = claimOf(facts, request.valid_from ?? at.getTime())
-    const { row: final, revision } = stored.contested
-      ? await weighed(store, resource, request, id, after, claim)
+    const contested = stored.contested || isOfOther(request)
+    const { row: final, revision } = contested
+      ? await weighed(store, resource, request, id, after, claim, at)
       : { row: after, revision: null }
     final['version'] = stored.version + 1
     final['updated_at'] = at.toISOString()
-    const change = changeOf(id, stored, before, final, claim)
+    const change = changeOf(id, { ...stored, contested }, before, final, claim)
     const needed = neededBy(resource, after, before)
     try {
       const status = request.idempotency?.status ?? 200
@@ -226,6 +232,7 @@ async function weighed(
   id: number,
   after: Row,
   claim: Claim,
+  at: Date,
 ): Promise<{ row: Row; revision: number }> {
   const [assertions, ranks] = await Promise.all([
     assertionsOf(store.db, request.org_id, [id]),
@@ -239,7 +246,7 @@ async function weighed(
   }
   const all = [...(assertions.get(id) ?? []), own]
   const { revision } = ranks
-  return { row: foldedRow(resource, after, all, ranks, Date.now()).row, revision }
+  return { row: foldedRow(resource, after, all, ranks, at.getTime()).row, revision }
 }
 
 /**

@@ -207,8 +207,17 @@ export function sourceProposal(
 
 function asSource(row: SourceRow, sources: Sources): Source {
   const { id, kind, name, rank, trust, min_confidence, stale, system_of_record } = row
-  const manual = sources.get(id)?.manual ?? false
-  return { id, kind, name, rank, trust, min_confidence, stale, system_of_record, manual }
+  return {
+    ...sources.get(id),
+    id,
+    kind,
+    name,
+    rank,
+    trust,
+    min_confidence,
+    stale,
+    system_of_record,
+  }
 }
 
 /** Does a claim of the source weigh otherwise than before? */
