@@ -1,9 +1,13 @@
 /** The index of filterable fields: written with the rows, by the same statement. */
+import { LIMITS } from './extension-limits.ts'
 
-/** SQL of the columns of the index, for a field `f` and its stored JSON value `v`. Types decide which one is filled. */
+/**
+ * SQL of the columns of the index, for a field `f` and its stored JSON value `v`. Types decide which one is filled.
+ * A text from before the field was limited to what can be indexed takes part with its beginning.
+ */
 export const INDEX_VALUES = `
     case when f.type in ('percent', 'integer', 'decimal', 'area', 'length', 'select', 'relation', 'document', 'money') then (v.v #>> '{}')::numeric end,
-    case when f.type in ('text', 'url', 'email', 'phone', 'boolean') then v.v #>> '{}' end,
+    case when f.type in ('text', 'url', 'email', 'phone', 'boolean') then left(v.v #>> '{}', ${LIMITS.indexed_text}) end,
     case when f.type in ('date', 'datetime') then (v.v #>> '{}')::timestamptz end`
 
 /**

@@ -66,7 +66,7 @@ export function startWork(
       await tendAgendas(db, { now: new Date(), log, stopping })
       return 60 * 1_000
     }),
-    loop('schemas', log, (stopping) => tendSchemas(db, stopping)),
+    loop('schemas', log, (stopping) => tendSchemas(db, log, stopping)),
     loop('truth', log, (stopping) => tendTruth(db, log, new Date(), stopping)),
     loop('identity', log, (stopping) => tendIdentity(db, log, stopping)),
     loop('partitions', log, async () => {

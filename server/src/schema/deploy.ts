@@ -11,6 +11,7 @@ import {
   addVersion,
   allFields,
   countValues,
+  emptyIndex,
   insertPlan,
   lockSchema,
   saveFields,
@@ -153,6 +154,12 @@ async function put(
     org_id,
     changes.map(({ after }) => after),
     at,
+  )
+  const turned = changes.filter(({ before, after }) => !before?.filterable && after.filterable)
+  await emptyIndex(
+    tx,
+    org_id,
+    turned.map(({ after }) => after.id),
   )
   const told = changes.map(changeView)
   const version = await addVersion(tx, org_id, {

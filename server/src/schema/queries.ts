@@ -144,6 +144,15 @@ export async function saveFields(
   }
 }
 
+/** Empties the index of fields: it was not kept while they were not filterable. */
+export async function emptyIndex(tx: Tx, org_id: number, fields: readonly number[]): Promise<void> {
+  if (fields.length === 0) return
+  await tx.query('delete from ext_index where org_id = $1 and field_id = any($2::bigint[])', [
+    org_id,
+    fields,
+  ])
+}
+
 const PLAN = `org_id::float8 as org_id, id::float8 as id, state, text, operations, questions, unread, inverse, fields, schema_version,
   created_by, approved_by, approved_at, deployed_at, rolled_back_at, version, created_at, updated_at`
 

@@ -25,16 +25,26 @@ const TASKS = 20
  * leaves the rest to the next.
  * @returns how long to wait before looking again.
  */
-export async function tendSchemas(db: Db, stopping: AbortSignal): Promise<number> {
-  const tasks = await openTasks(db, TASKS)
-  for (const { what, ...task } of tasks) {
+export async function tendSchemas(
+  db: Db,
+  log: (message: string) => void,
+  stopping: AbortSignal,
+): Promise<number> {
+  let done = 0
+  for (const { what, ...task } of await openTasks(db, TASKS)) {
     if (stopping.aborted) return 0
     forgetSchema(db, task.org_id)
-    if (what === 'index') await indexField(db, task, stopping)
-    else await convertField(bareStore(db), task, stopping)
+    try {
+      if (what === 'index') await indexField(db, task, stopping)
+      else await convertField(bareStore(db), task, stopping)
+      done++
+    } catch (error) {
+      // One field's trouble is not the others'.
+      log(`${what} of fld_${task.id} in org_${task.org_id} failed: ${(error as Error).message}`)
+    }
     forgetSchema(db, task.org_id)
   }
-  return tasks.length === TASKS ? 0 : IDLE_MS
+  return done === TASKS ? 0 : IDLE_MS
 }
 
 /**
@@ -54,7 +64,10 @@ async function indexField(db: Db, task: Task, stopping: AbortSignal): Promise<vo
   await noteIndexed(db, task)
 }
 
-/** Writes the values of the field before under the new one, as facts of the source `computed`. */
+/**
+ * Writes the values of the field before under the new one, as facts of the source `computed`: what others claim of the new
+ * one meanwhile is weighed against them.
+ */
 async function convertField(store: Store, task: Task, stopping: AbortSignal): Promise<void> {
   const { org_id, id, object_type } = task
   const { registry, extensions } = await ownSchema(store, org_id)

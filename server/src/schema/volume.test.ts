@@ -1,9 +1,11 @@
 /** Many objects, loads and work in the background: what fields promise there. */
+import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { checkOrganization } from '../../test/consistency.ts'
 import { placeAll } from '../../test/feed.ts'
 import { grid, newOrganization, owner } from '../../test/grid.ts'
-import type { TestClient } from '../../test/grid.ts'
+import type { Answer, TestClient } from '../../test/grid.ts'
+import { samples } from '../../test/samples.ts'
 import { extColumns, ownStore } from '../kit/extended.ts'
 import { extFields } from '../kit/extension-field.ts'
 import { ranksOf } from '../kit/history.ts'
@@ -13,10 +15,12 @@ import { SYSTEM } from '../organizations/service.ts'
 import { adapterOf, load } from '../sdis/load-fixture.ts'
 import { doorWrites, prepare, write } from '../sdis/load.ts'
 import type { Load } from '../sdis/load.ts'
-import { deployed, newLease } from './schema-fixture.ts'
+import { deployed, deployOperations, newLease } from './schema-fixture.ts'
 import { tendSchemas } from './upkeep.ts'
 
 const running = new AbortController().signal
+
+const fail = (message: string): void => expect.fail(message)
 
 describe('in an organization with many objects', () => {
   it('filters and sorts go through the index, and are refused without', async () => {
@@ -103,7 +107,7 @@ describe('work in the background', () => {
     expect((await client.get('/leases?ext.green_share=5')).body.data).toHaveLength(1)
     const { db } = await grid()
     await Promise.all([
-      tendSchemas(db, running),
+      tendSchemas(db, fail, running),
       client.patch(`/leases/${first?.body.id}`, { ext: { green_share: 7 } }),
       client.patch(`/leases/${second?.body.id}`, { ext: { green_share: null } }),
     ])
@@ -116,6 +120,32 @@ describe('work in the background', () => {
     )
     await behind.end()
     expect(rows).toEqual([{ v: 7 }])
+  })
+
+  it('indexes texts that are longer than the field allows by now, and forgets what was cleared meanwhile', async () => {
+    const client = await newOrganization()
+    const { db } = await grid()
+    const party = async (motto: string): Promise<string> =>
+      (await client.post('/parties', { ...samples.party(), ext: { motto } })).body.id
+    const change = (op: string, more: object): Promise<Answer> =>
+      deployOperations(client, [{ op, object_type: 'party', field: 'motto', ...more }])
+    const field = { op: 'add_attribute', object_type: 'party', label: 'Motto', type: 'text' }
+    await deployOperations(client, [{ ...field, max_length: 20_000 }])
+    const noise = Array.from({ length: 500 }, () => randomUUID()).join('')
+    const [long, short] = [await party(`Z${noise}`), await party('A')]
+    await change('set_validation', { max_length: 100 })
+    await change('set_filterable', { filterable: true })
+    await tendSchemas(db, fail, running)
+    expect((await client.patch(`/parties/${long}`, { dba_name: 'Long' })).status).toBe(200)
+    const sorted = async (): Promise<string[]> =>
+      (await client.get('/parties?sort=-ext.motto')).body.data.map(({ id }: { id: string }) => id)
+    expect(await sorted()).toEqual([long, short])
+    await change('set_filterable', { filterable: false })
+    await client.patch(`/parties/${long}`, { ext: { motto: null } })
+    await change('set_filterable', { filterable: true })
+    await tendSchemas(db, fail, running)
+    expect((await client.get('/parties?ext.motto[gte]=B')).body.data).toEqual([])
+    expect(await sorted()).toEqual([short, long])
   })
 
   it('converts values to another type under the same name; what cannot be converted stays in the facts', async () => {
@@ -145,7 +175,7 @@ describe('work in the background', () => {
     await client.post(`${path}/approve`, { confirm: ['rating'] })
     expect((await client.post(`${path}/deploy`, {})).status).toBe(200)
     const { db } = await grid()
-    await tendSchemas(db, running)
+    await tendSchemas(db, fail, running)
     const shown = await Promise.all(
       leases.map(async ({ body }) => (await client.get(`/leases/${body.id}`)).body.ext),
     )
@@ -154,6 +184,19 @@ describe('work in the background', () => {
     expect(facts.body.data).toMatchObject([{ value: 4, source: { kind: 'computed' } }])
     expect((await client.post(`${path}/rollback`, {})).status).toBe(200)
     expect((await client.get(`/leases/${leases[2]?.body.id}`)).body.ext).toEqual({ rating: 'good' })
+    expect(await checkOrganization(client.org_id)).toEqual([])
+  })
+
+  it('converts nothing over what was written to the new field meanwhile', async () => {
+    const client = await newOrganization()
+    await deployed(client, 'add a text field rating to leases')
+    const { body: lease } = await newLease(client, { ext: { rating: '4' } })
+    await deployed(client, 'convert rating on leases to decimal')
+    await client.patch(`/leases/${lease.id}`, { ext: { rating: 9 } })
+    await client.patch(`/leases/${lease.id}`, { ext: { rating: null } })
+    const { db } = await grid()
+    await tendSchemas(db, fail, running)
+    expect((await client.get(`/leases/${lease.id}`)).body.ext).toEqual({ rating: null })
     expect(await checkOrganization(client.org_id)).toEqual([])
   })
 })
