@@ -161,6 +161,13 @@ const CASES: [string, Partial<Rule>, Assertion[], number | null, string][] = [
     'pinned',
   ],
   [
+    'of several records of one source that of the object itself',
+    { strategy: 'max' },
+    [claim(14, 1), claim(14, 2, { member: 9 })],
+    14,
+    'merged',
+  ],
+  [
     'and not once it has',
     {},
     [claim(14, 9, { tx_id: 3 }), pinned(1, 'until_source_changes')],

@@ -50,6 +50,7 @@ export const DECISIONS = [
   'most_recent',
   'latest_write',
   'source_id',
+  'merged',
 ] as const
 
 export type Decision = (typeof DECISIONS)[number]
@@ -99,10 +100,13 @@ interface Case {
   claims: readonly Assertion[]
 }
 
+/** What one claim can have before another; the others are reasons not to be compared at all. */
+type Merit = Exclude<Decision, 'confidence' | 'merged'>
+
 /** Compares two claims: negative when the first wins. */
 type Criterion = (a: Assertion, b: Assertion, of: Case) => number
 
-const CRITERIA: Record<Exclude<Decision, 'confidence'>, Criterion> = {
+const CRITERIA: Record<Merit, Criterion> = {
   pinned: (a, b) => Number(isPin(b)) - Number(isPin(a)),
   manual_only: () => 0,
   most_complete: (a, b, { key }) => parts(b.attrs[key]) - parts(a.attrs[key]),
@@ -119,7 +123,7 @@ const CRITERIA: Record<Exclude<Decision, 'confidence'>, Criterion> = {
   source_id: (a, b) => a.source_id - b.source_id,
 }
 
-const ORDER: readonly Exclude<Decision, 'confidence'>[] = [
+const ORDER: readonly Merit[] = [
   'pinned',
   'freshness',
   'source_list',
@@ -131,7 +135,7 @@ const ORDER: readonly Exclude<Decision, 'confidence'>[] = [
 ]
 
 /** What is looked at in turn, by strategy: its own criterion before the order of the sources. */
-const TURNS: Record<Strategy, readonly Exclude<Decision, 'confidence'>[]> = {
+const TURNS: Record<Strategy, readonly Merit[]> = {
   source_priority: ORDER,
   manual_only: ORDER,
   most_recent: behindPins('most_recent'),
@@ -142,13 +146,13 @@ const TURNS: Record<Strategy, readonly Exclude<Decision, 'confidence'>[]> = {
   majority: behindPins('majority'),
 }
 
-function behindPins(own: Exclude<Decision, 'confidence'>): Exclude<Decision, 'confidence'>[] {
+function behindPins(own: Merit): Merit[] {
   return ['pinned', own, ...ORDER.filter((name) => name !== 'pinned' && name !== own)]
 }
 
 /**
  * The winning claim on an attribute, null when none may win.
- * @param claims those that hold, at most one per source.
+ * @param claims those that hold, at most one per source and record.
  * @param type of the object; null where only ranks are to count.
  */
 export function choose<A extends Assertion>(
@@ -158,13 +162,33 @@ export function choose<A extends Assertion>(
   type: string | null,
 ): A | null {
   const rule = ranks.rules?.of(type, key) ?? null
-  const of = { key, type, rule, ranks, claims }
+  const { speakers, of } = heard(claims, { key, type, rule, ranks, claims })
   let best: A | null = null
-  for (const claim of claims) {
-    if (refusal(claim, of)) continue
-    if (best === null || compare(best, claim, of) > 0) best = claim
-  }
+  for (const claim of speakers) if (best === null || compare(best, claim, of) > 0) best = claim
   return best
+}
+
+/**
+ * One claim of each source: of those that may win, else of all, as a vote. Of several records of one source that are one
+ * object, the one that the others were merged into speaks.
+ */
+function heard<A extends Assertion>(
+  claims: readonly A[],
+  of: Case,
+): { speakers: readonly A[]; of: Case } {
+  const able = claims.filter((claim) => !refusal(claim, of))
+  if (claims.every(({ member }) => member === undefined)) return { speakers: able, of }
+  const speakers = onePerSource(able)
+  const spoken = new Set(speakers.map(({ source_id }) => source_id))
+  const mute = onePerSource(claims.filter(({ source_id }) => !spoken.has(source_id)))
+  return { speakers, of: { ...of, claims: [...speakers, ...mute] } }
+}
+
+function onePerSource<A extends Assertion>(list: readonly A[]): A[] {
+  const bySource = Map.groupBy(list, (a) => a.source_id)
+  return [...bySource.values()].map((own) =>
+    own.reduce((a, b) => ((a.member ?? 0) <= (b.member ?? 0) ? a : b)),
+  )
 }
 
 /** Why the winner stands before the best of the claims that say something else, and by which rule of the organization. */
@@ -176,12 +200,14 @@ export function decisionOf<A extends Assertion>(
   type: string | null,
 ): { by: Decision; rule: Rule | null } {
   const rule = ranks.rules?.of(type, key) ?? null
-  const of = { key, type, rule, ranks, claims }
-  const others = claims.filter((claim) => !sameValue(claim.attrs[key], winner.attrs[key]))
-  const [best] = others.filter((c) => !refusal(c, of)).sort((a, b) => compare(a, b, of))
+  const all = { key, type, rule, ranks, claims }
+  const { speakers, of } = heard(claims, all)
+  const differs = (claim: A): boolean => !sameValue(claim.attrs[key], winner.attrs[key])
+  const [best] = speakers.filter(differs).sort((a, b) => compare(a, b, of))
   if (!best) {
-    const [reason] = others.flatMap((claim) => refusal(claim, of) ?? [])
-    return { by: reason ?? 'source_id', rule }
+    const [reason] = claims.filter(differs).flatMap((claim) => refusal(claim, all) ?? [])
+    // What is left are records of sources whose other record speaks.
+    return { by: reason ?? 'merged', rule }
   }
   const by = turns(rule).find((name) => CRITERIA[name](winner, best, of) !== 0)
   return { by: by ?? 'source_id', rule }
@@ -195,7 +221,7 @@ function compare(a: Assertion, b: Assertion, of: Case): number {
   return 0
 }
 
-function turns(rule: Rule | null): readonly Exclude<Decision, 'confidence'>[] {
+function turns(rule: Rule | null): readonly Merit[] {
   return rule ? TURNS[rule.strategy] : ORDER
 }
 

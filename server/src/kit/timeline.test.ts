@@ -122,6 +122,12 @@ describe('when sources disagree', () => {
       claim(2, 1, '2020-01-01', { a: 2 }),
     ],
     [
+      'of two records of one source that are one object, the one that is sure enough',
+      5,
+      claim(4, 1, '2020-01-01', { a: 4 }, { confidence: 799 }),
+      claim(4, 1, '2020-01-01', { a: 5 }, { confidence: 800, member: 9 }),
+    ],
+    [
       'an empty value of the better source stays empty',
       null,
       claim(1, 1, '2020-01-01', { a: null }),

@@ -85,7 +85,7 @@ export function fold(
   const values: Row = {}
   const winners = new Map<string, Assertion>()
   for (const [key, list] of pool) {
-    const winner = choose(onePerSource(list), key, ranks, type)
+    const winner = choose(list, key, ranks, type)
     if (!winner) continue
     values[key] = winner.attrs[key] ?? null
     winners.set(key, winner)
@@ -139,15 +139,6 @@ function candidates(
     }
   }
   return found
-}
-
-/** Of several records of one source that are one object, the one that the others were merged into speaks. */
-export function onePerSource(list: readonly Assertion[]): readonly Assertion[] {
-  if (list.length < 2 || list.every((a) => a.member === undefined)) return list
-  const bySource = Map.groupBy(list, (a) => a.source_id)
-  return [...bySource.values()].map((own) =>
-    own.reduce((a, b) => ((a.member ?? 0) <= (b.member ?? 0) ? a : b)),
-  )
 }
 
 /** One source's claim per attribute at `at`; `list` is sorted by time. */
