@@ -3,6 +3,7 @@ import { invalid } from './errors.ts'
 import { conditionHolds } from './filter.ts'
 import { assertionsOf, byOwner, ownerOf, ranksOf, rowAt, settle } from './history.ts'
 import { encodeCursor } from './page.ts'
+import type { SortKey } from './filter.ts'
 import type { ListQuery } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { ownSql } from './store.ts'
@@ -15,29 +16,18 @@ export const STEP_MAX = 500
 /** A filtered list at another time may look at this many objects for one page. */
 export const SCAN_MAX = 200_000
 
-/** A page of the collection as it was: the same filters, sorted by id. */
+/**
+ * A page of the collection as it was: the same filters, sorted by id. One that looked at as many objects as it may goes on
+ * with the next page, however few it found.
+ */
 export async function listAt(
   store: Store,
   org_id: number,
   resource: Resource,
   query: ListQuery,
+  most = SCAN_MAX,
 ): Promise<Page<Row[]>> {
-  const [key] = query.sort
-  if (
-    query.sort.length !== 1 ||
-    key?.column !== 'id' ||
-    query.q ||
-    query.external ||
-    query.conditions.some((c) => c.via)
-  ) {
-    throw invalid([
-      {
-        field: query.q ? 'q' : query.external ? 'external_id' : 'sort',
-        code: 'unsupported_with_time',
-        message: 'lists at another time take plain filters and sort=id or sort=-id',
-      },
-    ])
-  }
+  const key = keyAt(query)
   await settle(store.db, org_id, query.known_at)
   const ranks = await ranksOf(store.db, org_id)
   const counting = query.include.has('total_count')
@@ -45,7 +35,9 @@ export async function listAt(
   let total = 0
   let after: string | null = query.after?.[0] ?? null
   let step = counting ? STEP_MAX : query.limit + 1
-  for (let scanned = 0; scanned < SCAN_MAX;) {
+  let scanned = 0
+  let ended = false
+  while (scanned < most && !ended) {
     const ids = await idsAfter(
       store.db,
       org_id,
@@ -66,15 +58,39 @@ export async function listAt(
       if (found.length <= query.limit) found.push(row)
     }
     scanned += ids.length
-    if (ids.length < step || (found.length > query.limit && !counting)) break
+    ended = ids.length < step
+    if (found.length > query.limit && !counting) break
     after = String(ids.at(-1))
     step = Math.min(STEP_MAX, 2 * step)
   }
-  const has_more = found.length > query.limit
   const data = found.slice(0, query.limit)
-  const last = String(data.at(-1)?.['id'] ?? '').replace(/^.*_/, '')
+  const full = found.length > query.limit
+  const last = full ? String(data.at(-1)?.['id']).replace(/^.*_/, '') : after
+  const has_more = full || !ended
   const next_cursor = has_more ? encodeCursor(store.secret, query.hash, [last], Date.now()) : null
-  return { data, has_more, next_cursor, total_count: counting && !query.after ? total : null }
+  const total_count = counting && !query.after && ended ? total : null
+  return { data, has_more, next_cursor, total_count }
+}
+
+/** @throws 422 for what only lists of the present can do. */
+function keyAt(query: ListQuery): SortKey {
+  const [key] = query.sort
+  if (
+    query.sort.length !== 1 ||
+    key?.column !== 'id' ||
+    query.q ||
+    query.external ||
+    query.conditions.some((c) => c.via)
+  ) {
+    throw invalid([
+      {
+        field: query.q ? 'q' : query.external ? 'external_id' : 'sort',
+        code: 'unsupported_with_time',
+        message: 'lists at another time take plain filters and sort=id or sort=-id',
+      },
+    ])
+  }
+  return key
 }
 
 /** Ids of objects in order, those left out that were recorded after `known_at`. */
