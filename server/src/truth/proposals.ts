@@ -8,7 +8,7 @@ import { writableFields } from '../kit/resource.ts'
 import type { Resource, Row } from '../kit/resource.ts'
 import { deployed } from '../kit/extension.ts'
 import { factNames } from '../kit/row.ts'
-import type { Rule, Strategy } from '../kit/survivorship.ts'
+import type { Rule, RuleBook, Strategy } from '../kit/survivorship.ts'
 import { closest } from '../kit/validate.ts'
 import { registry, resources } from '../resources.ts'
 import type { RuleRow, SourceRow } from './queries.ts'
@@ -103,24 +103,30 @@ export function ruleProposal(
   const others = before.rules.all.filter((rule) => rule.id !== id)
   const rules = next ? [...others, { ...next, id }] : others
   const involved = [old, next].filter((rule) => rule !== null)
+  const after = new Sources([...before.values()], rules, before.revision)
   return {
     about: {
       rule_id: old && publicId('sur', old.id),
       before: old && ruleMembers(old),
       after: next && ruleMembers(next),
     },
-    scope: scopeOf(involved),
+    scope: scopeOf(involved, [before.rules, after.rules]),
     before,
-    after: new Sources([...before.values()], rules, before.revision),
+    after,
   }
 }
 
-/** What the rules are for, together. */
-function scopeOf(rules: readonly Omit<Rule, 'id'>[]): Scope {
+/** What the rules are for, together. Where they stand before a wider one, that is in force without them. */
+function scopeOf(rules: readonly Omit<Rule, 'id'>[], books: readonly RuleBook[]): Scope {
   const types = new Set(rules.map(({ type }) => type))
   const attributes = new Set(rules.map(({ attribute }) => attribute))
   const [attribute = null] = types.size === 1 && attributes.size === 1 ? attributes : []
-  const alone = rules.some((r) => r.min_confidence !== null || r.strategy === 'manual_only')
+  const inForce = rules.flatMap(({ type, attribute: name }) =>
+    books.map((book) => book.of(type, name ?? '')),
+  )
+  const alone = inForce.some(
+    (rule) => rule && (rule.min_confidence !== null || rule.strategy === 'manual_only'),
+  )
   return {
     resources: types.has(null) ? resources : resources.filter(({ name }) => types.has(name)),
     attribute,
@@ -163,6 +169,7 @@ export function sourceOf(body: SourceBody, before: SourceRow): SourceRow {
       }),
     )
   }
+  const { freshness_days = before.freshness_days } = body
   return {
     ...before,
     rank: body.rank ?? before.rank,
@@ -174,7 +181,9 @@ export function sourceOf(body: SourceBody, before: SourceRow): SourceRow {
     system_of_record: body.system_of_record
       ? [...new Set(body.system_of_record)].sort()
       : before.system_of_record,
-    freshness_days: body.freshness_days === undefined ? before.freshness_days : body.freshness_days,
+    freshness_days,
+    // Who need not be heard of is never stale.
+    stale: freshness_days !== null && before.stale,
   }
 }
 

@@ -75,10 +75,11 @@ export async function findSource(
 
 export async function saveSource(tx: Tx, org_id: number, source: SourceRow): Promise<void> {
   await tx.query(
-    `insert into source (org_id, id, kind, name, rank, trust, min_confidence, system_of_record, freshness_days, version, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, now())
+    `insert into source (org_id, id, kind, name, rank, trust, min_confidence, system_of_record, freshness_days, version, stale, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now())
      on conflict (org_id, id) do update set rank = excluded.rank, trust = excluded.trust, min_confidence = excluded.min_confidence,
-       system_of_record = excluded.system_of_record, freshness_days = excluded.freshness_days, version = excluded.version`,
+       system_of_record = excluded.system_of_record, freshness_days = excluded.freshness_days, version = excluded.version,
+       stale = excluded.stale`,
     [
       org_id,
       source.id,
@@ -90,6 +91,7 @@ export async function saveSource(tx: Tx, org_id: number, source: SourceRow): Pro
       source.system_of_record,
       source.freshness_days,
       source.version,
+      source.stale,
     ],
   )
 }

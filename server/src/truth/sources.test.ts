@@ -63,6 +63,25 @@ describe('a source', () => {
     expect((await client.get(path)).body).toMatchObject({ stale: false })
   })
 
+  it('that need not be heard of any more is not stale any more', async () => {
+    const { client, accounting, account } = await twins(rows(MINE))
+    await account(rows(THEIRS), '2025-02-01')
+    const direct = await owner()
+    await direct.query(
+      `update source set seen_at = now() - interval '91 days' where org_id = $1 and id = $2`,
+      [client.org_id, accounting],
+    )
+    await direct.end()
+    await carryThrough(client)
+    expect(await endsOf(client)).toEqual({ A: MINE })
+    const path = `/grid/v2/sources/src_${accounting}`
+    const { body } = await client.patch(path, { freshness_days: null })
+    expect(body).toMatchObject({ freshness_days: null, stale: false })
+    await carryThrough(client)
+    expect(await endsOf(client)).toEqual({ A: THEIRS })
+    expect((await client.get(path)).body).toMatchObject({ stale: false })
+  })
+
   it('can be changed by more requests at once than there are connections: each is answered', async () => {
     const client = await newOrganization()
     const { db } = await grid()

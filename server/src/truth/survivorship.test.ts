@@ -347,6 +347,32 @@ describe('a change of rules', () => {
     expect(await faults(client)).toEqual([])
   })
 
+  it('that stands before a threshold for all reaches objects of one source too', async () => {
+    const { client, management } = await twins([{ number: 'A', ends: '2030-01-31' }])
+    const { body: leases } = await client.get('/leases')
+    const object = leases.data[0].id
+    const fact = { attribute: 'free_rent_months', value: 3, source: `src_${management}` }
+    const more = { object, op: 'assert', confidence_pct: 50, reason: 'Test' }
+    await client.post('/grid/v2/facts', { ...fact, ...more })
+    const months = async (): Promise<unknown> =>
+      (await client.get(`/leases/${object}`)).body.free_rent_months
+    const made = async (rule: object): Promise<string> => {
+      const { body } = await client.post('/grid/v2/survivorship', rule)
+      await carryThrough(client)
+      return body.id
+    }
+    await made({ strategy: 'source_priority', min_confidence_pct: 60 })
+    expect(await months()).toBeNull()
+    const own = { type: 'lease', attribute: 'free_rent_months', strategy: 'most_recent' }
+    const { body: preview } = await client.post('/grid/v2/survivorship/preview', { rule: own })
+    expect(preview).toMatchObject({ objects: 1, values: 1 })
+    const id = await made(own)
+    expect(await months()).toBe(3)
+    await client.delete(`/grid/v2/survivorship/${id}`)
+    await carryThrough(client)
+    expect(await months()).toBeNull()
+  })
+
   it('is worked on by one at a time, however many try', async () => {
     const { client, account } = await twins(mine)
     await account(theirs, '2025-02-01')
