@@ -225,8 +225,15 @@ function foldFaults(
 
 /** What was told of a loser while it was merged, or before, is no fault. */
 function told({ merges: { ever } }: Stored, name: string, row: Row): unknown {
-  return ever.size === 0 ? row[name] : withHeads({ [name]: row[name] }, ever)[name]
+  if (ever.size === 0) return row[name]
+  if (name !== 'ext') return withHeads({ [name]: row[name] }, ever)[name]
+  // Fields of the organization's own name objects by number.
+  const heads = new Map([...ever].map(([id, head]) => [digits(id), digits(head)]))
+  const own = Object.entries((row[name] ?? {}) as Row)
+  return Object.fromEntries(own.map(([key, value]) => [key, heads.get(value) ?? value]))
 }
+
+const digits = (id: string): unknown => Number(id.replace(/^.*_/, ''))
 
 function differing(name: string, body: Row, made: Row): string {
   return `${name} is ${JSON.stringify(body[name])}, its claims say ${JSON.stringify(made[name])}`

@@ -3,7 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { grid, newOrganization } from '../../test/grid.ts'
 import type { Answer } from '../../test/grid.ts'
+import { checkOrganization } from '../../test/consistency.ts'
 import { leaseParents, samples } from '../../test/samples.ts'
+import { headsNamed } from '../kit/cluster-queries.ts'
+import { deployed, newLease } from '../schema/schema-fixture.ts'
 import { merged, newParty, standing, tend } from './merge-fixture.ts'
 
 describe('a merge', () => {
@@ -54,6 +57,35 @@ describe('a merge', () => {
     expect((await client.get('/parties')).body.data.map((p: { id: string }) => p.id)).toEqual([a])
     expect((await client.get('/parties?external_id=mri:T-9')).body.data).toMatchObject([{ id: a }])
     expect((await client.get(`/grid/v2/merges/${id}`)).body).toEqual(answer.body)
+  })
+
+  it("is followed by fields of the organization's own, and by nothing that has the same digits", async () => {
+    const client = await newOrganization()
+    await deployed(client, 'add a filterable link to a party called broker on leases')
+    const [winner, loser] = [await newParty(client, 'A'), await newParty(client, 'B')]
+    const first = await newLease(client, { ext: { broker: loser } })
+    const path = `/leases/${first.body.id}`
+    const brokerOf = async (): Promise<string> => (await client.get(path)).body.ext.broker
+    const merge = await merged(client, winner, loser)
+    await tend(client)
+    expect(await brokerOf()).toBe(winner)
+    expect((await client.get(`/leases?ext.broker=${winner}`)).body.data).toHaveLength(1)
+    await client.patch(path, { name: 'Kept' })
+    expect(await brokerOf()).toBe(winner)
+    const second = await newLease(client, { ext: { broker: loser } })
+    expect(second).toMatchObject({ status: 201, body: { ext: { broker: winner } } })
+    expect(await checkOrganization(client.org_id)).toEqual([])
+
+    const { db } = await grid()
+    const other = loser.replace('pty', 'chg')
+    expect(await headsNamed(db, client.org_id, new Set([other]))).toEqual(new Map())
+    const both = await headsNamed(db, client.org_id, new Set([loser, other]))
+    expect(both).toEqual(new Map([[loser, winner]]))
+
+    await client.delete(`/grid/v2/merges/${merge}`)
+    await tend(client)
+    expect(await brokerOf()).toBe(loser)
+    expect(await checkOrganization(client.org_id)).toEqual([])
   })
 
   it('shows whose claim each is, to whichever id is asked', async () => {

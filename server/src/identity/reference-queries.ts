@@ -49,19 +49,19 @@ export async function usersOf(
   return (rows ?? []).map(([text]) => Number(String(text)))
 }
 
-/** Objects above an id whose JSON names one of these ids anywhere. */
+/** Objects above an id whose JSON matches the pattern. */
 export async function namersAfter(
   db: OrgDb,
   org_id: number,
   table: string,
-  names: readonly string[],
+  pattern: string,
   after: number,
   limit: number,
 ): Promise<number[]> {
   const rows = await db.query<{ id: string }>(
     org_id,
     `select id from ${table} where org_id = $1 and id > $2 and deleted_at is null and body ~ $3 order by id limit $4`,
-    [org_id, after, `"(${names.join('|')})"`, limit],
+    [org_id, after, pattern, limit],
   )
   return rows.map(({ id }) => Number(id))
 }

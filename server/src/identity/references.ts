@@ -4,10 +4,12 @@
  */
 import { readWritten, writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
+import { ownStore } from '../kit/extended.ts'
+import { extensionKey, leadingTo } from '../kit/extension.ts'
 import { assertionsOf, foldedRow, ranksOf } from '../kit/history.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Resource, Row } from '../kit/resource.ts'
-import { sameValue } from '../kit/row.ts'
+import { previousOf, sameValue, valueOf } from '../kit/row.ts'
 import { usesOf } from '../kit/store.ts'
 import type { Store } from '../kit/store.ts'
 import { API_SOURCE } from '../kit/write.ts'
@@ -30,10 +32,18 @@ const TRIES = 5
 /** Another write of one of the rows came first. */
 class Overtaken extends Error {}
 
+/** Objects that are followed: by the ids by which declared fields name them, and as fields of the organization's own do. */
+interface Sought {
+  names: ReadonlySet<string>
+  /** Keys of the type's fields of the organization's own that lead to such objects. */
+  keys: readonly string[]
+  ids: ReadonlySet<unknown>
+}
+
 /** What needs the object, such as the leases of a tenant, follows it at once where that is little. */
 export async function followAtOnce(doer: Doer, resource: Resource, id: number): Promise<void> {
   const { store, org_id } = doer
-  const sought = new Set([publicId(resource.prefix, id)])
+  const sought = { names: new Set([publicId(resource.prefix, id)]), keys: [], ids: new Set([id]) }
   const uses = usesOf(store, resource)
   const found = await Promise.all(
     uses.map(async (use) => await usersOf(store.db, org_id, use, id, AT_ONCE + 1)),
@@ -50,10 +60,11 @@ export async function followAtOnce(doer: Doer, resource: Resource, id: number): 
  * made from claims and pointers alone.
  */
 export async function followAll(
-  store: Store,
+  declared: Store,
   org_id: number,
   stopping: AbortSignal,
 ): Promise<void> {
+  const store = await ownStore(declared, org_id)
   const doer = { store, org_id, actor: SYSTEM }
   while (!stopping.aborted) {
     const moves = await movesOf(store.db, org_id, MOVES)
@@ -77,13 +88,19 @@ async function followIn(
 ): Promise<boolean> {
   const { store, org_id } = doer
   const { prefix = '' } = store.registry.get(moves[0]?.object_type ?? '') ?? {}
-  const names = moves.map(({ object_id }) => publicId(prefix, object_id))
+  const ids = moves.map(({ object_id }) => object_id)
+  const names = ids.map((id) => publicId(prefix, id))
+  const keys = leadingTo(other.extensions, prefix).map(({ id }) => extensionKey(id))
+  const sought = { names: new Set(names), keys, ids: new Set(ids) }
+  const named = `"(${names.join('|')})"`
+  const own = `"(${keys.join('|')})":(${ids.join('|')})[,}]`
+  const pattern = keys.length > 0 ? `${named}|${own}` : named
   const reread = moves.some((move) => move.reread)
   for (let after = 0; !stopping.aborted;) {
-    const ids = await namersAfter(store.db, org_id, other.name, names, after, BATCH)
-    if (ids.length > 0 && !(await follow(doer, other, ids, new Set(names), reread))) return false
-    if (ids.length < BATCH) return true
-    after = ids.at(-1) as number
+    const found = await namersAfter(store.db, org_id, other.name, pattern, after, BATCH)
+    if (found.length > 0 && !(await follow(doer, other, found, sought, reread))) return false
+    if (found.length < BATCH) return true
+    after = found.at(-1) as number
   }
   return false
 }
@@ -96,7 +113,7 @@ async function follow(
   { store, org_id, actor }: Doer,
   resource: Resource,
   ids: readonly number[],
-  sought: ReadonlySet<string>,
+  sought: Sought,
   reread: boolean,
 ): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
@@ -131,16 +148,27 @@ async function follow(
 function changeOf(
   { id, version, contested, row: before }: Namer,
   folded: Row,
-  sought: ReadonlySet<string>,
+  { names: sought, keys, ids }: Sought,
   at: Date,
 ): Change[] {
-  const changed = Object.keys(before).filter(
-    (name) => names(before[name], sought) && !sameValue(before[name], folded[name]),
+  const differs = (name: string): boolean =>
+    !sameValue(valueOf(before, name), valueOf(folded, name))
+  const declared = Object.keys(before).filter(
+    (name) => name !== 'ext' && names(before[name], sought),
   )
+  const own = keys.filter((key) => ids.has(valueOf(before, key)))
+  const changed = [...declared, ...own].filter(differs)
   if (changed.length === 0) return []
   const after: Row = { ...before, version: version + 1, updated_at: at.toISOString() }
-  for (const name of changed) after[name] = folded[name]
-  const previous = Object.fromEntries(changed.map((name) => [name, before[name]]))
+  const ext = { ...(before['ext'] as Row | null) }
+  for (const name of changed) {
+    const value = valueOf(folded, name)
+    if (!keys.includes(name)) after[name] = value
+    else if (value === null) delete ext[name]
+    else ext[name] = value
+  }
+  if (changed.some((name) => keys.includes(name))) after['ext'] = ext
+  const previous = previousOf(before, changed)
   const external = { add: [], remove: [] }
   return [
     {

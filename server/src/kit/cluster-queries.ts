@@ -77,12 +77,47 @@ export async function headsNamed(
   org_id: number,
   names: ReadonlySet<string>,
 ): Promise<Map<string, string>> {
-  const byId = new Map([...names].map((name) => [Number(name.replace(/^.*_/, '')), name]))
-  const heads = await headsOf(db, org_id, [...byId.keys()])
+  if (names.size === 0) return new Map()
+  const digits = [...names].map((name) => name.replace(/^.*_/, ''))
+  // Ids of other things than objects may have the same digits.
+  const [rows] = await db.fly(org_id, [
+    {
+      sql: `select public_id, head_id from cluster_member
+        where org_id = $1::bigint and object_id = any($2::bigint[]) and public_id = any($3::text[])`,
+      params: [org_id, `{${digits.join(',')}}`, `{${[...names].join(',')}}`],
+    },
+  ])
   return new Map(
-    [...heads].map(([id, head]) => {
-      const name = byId.get(id) as string
-      return [name, name.replace(/[0-9]+$/, String(head))]
-    }),
+    (rows ?? []).map(([name, head]) => [
+      String(name),
+      String(name).replace(/[0-9]+$/, String(head)),
+    ]),
   )
+}
+
+/**
+ * Puts the objects that stand for merged ones in the place of those that claims name.
+ * @param keys of fields of the organization's own that lead to objects, which they hold by number.
+ */
+export async function standIn(
+  db: Flights,
+  org_id: number,
+  claims: readonly { attrs: Row }[],
+  keys: readonly string[],
+): Promise<void> {
+  const names = new Set<string>()
+  const ids = new Set<number>()
+  for (const { attrs } of claims) {
+    namedIds(attrs, names)
+    for (const key of keys) if (typeof attrs[key] === 'number') ids.add(attrs[key])
+  }
+  const heads = await headsNamed(db, org_id, names)
+  const standing = await headsOf(db, org_id, [...ids])
+  for (const claim of claims) {
+    if (heads.size > 0) claim.attrs = withHeads(claim.attrs, heads)
+    for (const key of keys) {
+      const head = standing.get(claim.attrs[key] as number)
+      if (head !== undefined) claim.attrs = { ...claim.attrs, [key]: head }
+    }
+  }
 }

@@ -141,6 +141,15 @@ export function claimName(extensions: readonly Extension[], name: string): strin
   return `ext.${found?.name ?? name}`
 }
 
+/** The fields that lead to objects; to those with a prefix, unless that is null. */
+export function leadingTo(extensions: readonly Extension[], prefix: string | null): Extension[] {
+  return extensions.filter(
+    ({ type, settings }) =>
+      (type === 'relation' || type === 'document') &&
+      (prefix === null || settings.target_prefix === prefix),
+  )
+}
+
 /** A value in stored form as clients see it; null for what does not fit the field any more. */
 export function shownValue(extension: Extension, value: unknown): unknown {
   if (value === null || value === undefined) return null

@@ -1,6 +1,6 @@
 /** Reads at another time: objects folded from their claims instead of taken from the projection. */
 import type { Cells, Statement } from '../db/pipeline.ts'
-import { headsNamed, namedIds, withHeads } from './cluster-queries.ts'
+import { standIn } from './cluster-queries.ts'
 import { isExtensionKey } from './extension.ts'
 import { publicId } from './ids.ts'
 import type { Times } from './query.ts'
@@ -70,12 +70,15 @@ export async function assertionsOf(
     params,
   }
   const merged = {
-    sql: 'select exists (select from cluster_member where org_id = $1::bigint)',
+    sql: `select exists (select from cluster_member where org_id = $1::bigint),
+        (select string_agg('x' || id, ' ') from schema_field where org_id = $1::bigint and type in ('relation', 'document'))`,
     params: [org_id],
   }
   const [own = [], others = [], any] = await db.fly(org_id, [ownClaims(params), members, merged])
   const known = knownOf([...own, ...others])
-  if (isTrue(any?.[0]?.[0])) await standIn(db, org_id, known)
+  const [some, leading] = any?.[0] ?? []
+  if (isTrue(some))
+    await standIn(db, org_id, [...known.values()].flat(), leading ? String(leading).split(' ') : [])
   return known
 }
 
@@ -146,16 +149,6 @@ function knownOf(rows: readonly Cells[]): Map<number, Held[]> {
     else result.set(a[0], [known])
   }
   return result
-}
-
-/** Puts the objects that stand for merged ones in the place of those that claims name. */
-async function standIn(db: Flights, org_id: number, known: Map<number, Known[]>): Promise<void> {
-  const names = new Set<string>()
-  for (const claims of known.values()) for (const { attrs } of claims) namedIds(attrs, names)
-  const heads = await headsNamed(db, org_id, names)
-  if (heads.size === 0) return
-  for (const claims of known.values())
-    for (const claim of claims) claim.attrs = withHeads(claim.attrs, heads)
 }
 
 function isTrue(cell: Buffer | null | undefined): boolean {

@@ -8,6 +8,7 @@ import { ApiError, invalid } from './errors.ts'
 import type { JsonSchema } from './field.ts'
 import { etagOf, versionIn } from './etags.ts'
 import { ownSchema, ownStore } from './extended.ts'
+import { leadingTo } from './extension.ts'
 import { refuseUnindexed } from './extension-limits.ts'
 import { nameAll } from './extension-routes.ts'
 import { earlierAnswer, fingerprintOf } from './idempotency.ts'
@@ -234,9 +235,19 @@ async function standingIn(
     return await run(input)
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'validation_failed') throw error
-    const heads = await headsNamed(store.db, org_id, namedIds(input, new Set()))
+    const { extensions } = await ownSchema(store, org_id)
+    const own = leadingTo(extensions, null).flatMap(({ name, aliases }) => [
+      name,
+      ...aliases.map((alias) => alias.name),
+    ])
+    const names = namedIds(input, new Set())
+    const ext = { ...(input['ext'] as Row | null | undefined) }
+    for (const name of own) namedIds(ext[name], names, true)
+    const heads = await headsNamed(store.db, org_id, names)
     if (heads.size === 0) throw error
-    return await run(withHeads(input, heads))
+    for (const name of own) if (name in ext) ext[name] = withHeads(ext[name], heads, true)
+    const body = withHeads(input, heads)
+    return await run(input['ext'] ? { ...body, ext } : body)
   }
 }
 
