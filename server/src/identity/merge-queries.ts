@@ -106,19 +106,6 @@ export async function lockObjects(
   )
 }
 
-/** Where the objects stand that were merged. */
-export async function standingOf(
-  tx: Tx,
-  org_id: number,
-  ids: readonly number[],
-): Promise<Map<number, number>> {
-  const rows = await tx.query<{ object_id: string; head_id: string }>(
-    'select object_id, head_id from cluster_member where org_id = $1 and object_id = any($2::bigint[])',
-    [org_id, ids],
-  )
-  return new Map(rows.map((row) => [Number(row.object_id), Number(row.head_id)]))
-}
-
 /** SQL of the members `part(head, id)` of the two clusters at $2 and $3. */
 const PARTS = `with part(head, id) as (
     select $2::bigint, $2::bigint union all select $3::bigint, $3::bigint

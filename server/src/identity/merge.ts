@@ -3,6 +3,7 @@
  * both rows are made anew from the claims that are theirs.
  */
 import { flightsIn, inOrder } from '../db/db.ts'
+import { headsOf } from '../kit/cluster-queries.ts'
 import { readWritten, writeStatement } from '../kit/door.ts'
 import type { Change } from '../kit/door.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
@@ -24,7 +25,6 @@ import {
   obstaclesTo,
   partsOf,
   saveMerge,
-  standingOf,
 } from './merge-queries.ts'
 import type { Merge, Present } from './merge-queries.ts'
 import { keepApart } from './pair-queries.ts'
@@ -60,12 +60,12 @@ export async function merge(doer: Doer, tx: Tx, request: MergeRequest): Promise<
   const { resource, loser: loser_id } = request
   // Taken before anything is locked that those may wait for who hand out ids.
   const [id] = (await store.db.ids(1)) as [number]
-  const standing = await standingOf(tx, org_id, [request.winner, loser_id])
+  const db = flightsIn(tx)
+  const standing = await headsOf(db, org_id, [request.winner, loser_id])
   const winner_id = standing.get(request.winner) ?? request.winner
   if (winner_id === (standing.get(loser_id) ?? loser_id)) throw alreadyOne()
   if (standing.has(loser_id)) throw mergedAlready(resource, loser_id, standing.get(loser_id))
   const [winner, loser] = await lockBoth(tx, org_id, resource, winner_id, loser_id)
-  const db = flightsIn(tx)
   const [obstacles, known, ranks] = await inOrder([
     obstaclesTo(tx, org_id, winner_id, loser_id),
     assertionsOf(db, org_id, [winner_id, loser_id]),
@@ -123,12 +123,12 @@ export async function unmerge(
   if (found.unmerged_at) throw new ApiError('conflict', 'The merge is undone already.')
   const { loser_id } = found
   const resource = store.registry.get(found.object_type) as Resource
-  const head = (await standingOf(tx, org_id, [loser_id])).get(loser_id) as number
+  const db = flightsIn(tx)
+  const head = (await headsOf(db, org_id, [loser_id])).get(loser_id) as number
   const rows = await lockObjects(tx, org_id, resource.name, [head, loser_id])
   const [winner, loser] = [rows.get(head), rows.get(loser_id)] as [Present, Present]
-  const db = flightsIn(tx)
   const [standing, parts, known, ranks] = await inOrder([
-    standingOf(tx, org_id, [loser_id]),
+    headsOf(db, org_id, [loser_id]),
     partsOf(tx, org_id, loser_id),
     assertionsOf(db, org_id, [head]),
     ranksOf(db, org_id),

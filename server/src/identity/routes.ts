@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { flightsIn } from '../db/db.ts'
+import { headsOf } from '../kit/cluster-queries.ts'
 import { ApiError, invalid, notFound } from '../kit/errors.ts'
 import { idDigits, pathId } from '../kit/ids.ts'
 import { once } from '../kit/once.ts'
@@ -13,7 +15,7 @@ import { requestOf } from '../kit/write.ts'
 import { findCandidate, listCandidates, lockCandidate } from './candidate-queries.ts'
 import type { Candidate } from './candidate-queries.ts'
 import * as docs from './docs.ts'
-import { findMerge, listMerges, standingOf } from './merge-queries.ts'
+import { findMerge, listMerges } from './merge-queries.ts'
 import { merge, requireBoth, unmerge } from './merge.ts'
 import type { Doer } from './merge.ts'
 import { deletePair, keepApart, listPairs, tellPair } from './pair-queries.ts'
@@ -267,7 +269,7 @@ function decisionRoutes(app: FastifyInstance): void {
         const found = await openCandidate(tx, doer.org_id, request.params.id)
         const { low_id, high_id, score, evidence } = found
         resource = store.registry.get(found.object_type) as Resource
-        const heads = await standingOf(tx, doer.org_id, [low_id, high_id])
+        const heads = await headsOf(flightsIn(tx), doer.org_id, [low_id, high_id])
         const both = [low_id, high_id].map((id) => heads.get(id) ?? id)
         const second = chosen !== undefined && isSecond(resource, chosen, [low_id, high_id])
         const [winner, other] = (second ? both.toReversed() : both) as [number, number]

@@ -292,7 +292,7 @@ export function foldedRow(
     else row[name] = base[name] ?? field.initial
   }
   const merged = assertions.some(({ member }) => member !== undefined)
-  if (merged) row['external_ids'] = externalIdsOf(folded, assertions, ranks, at)
+  if (merged) row['external_ids'] = externalIdsOf(assertions, ranks, at)
   else if (!('external_ids' in folded.values)) row['external_ids'] = []
   row['tags'] = folded.values['tags'] ?? []
   row['ext'] = extensionsIn(folded.values)
@@ -313,13 +313,10 @@ function extensionsIn(values: Row): Row {
 
 /** Keys of every member: by each of them other systems know the one object. */
 function externalIdsOf(
-  folded: Folded,
   assertions: readonly Assertion[],
   ranks: ReadonlyMap<number, SourceRank>,
   at: number,
 ): Row[] {
-  if (assertions.every(({ member }) => member === undefined))
-    return (folded.values['external_ids'] as Row[] | undefined) ?? []
   const keys = new Map<string, Row>()
   const members = [...Map.groupBy(assertions, ({ member = 0 }) => member)]
   for (const [, own] of members.sort(([a], [b]) => a - b)) {

@@ -97,7 +97,7 @@ function refuseOther(sent: IdempotencyRequest, stored: IdempotencyRecord): void 
 }
 
 /** The stored answer of an idempotency key, if there is one. */
-export async function rememberedAnswer(
+async function rememberedAnswer(
   store: Store,
   org_id: number,
   key: string,

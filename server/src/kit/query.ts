@@ -175,7 +175,7 @@ export function relationsOf(
 }
 
 /** `tenant_party_id` -> `tenant`, `property_id` -> `property`, `floor_ids` -> `floors`. */
-export function relationName(field: string): string {
+function relationName(field: string): string {
   if (field.endsWith('_ids')) return `${field.slice(0, -4)}s`
   return field.replace(/^(.+?)(_party|_document)?_id$/, '$1')
 }

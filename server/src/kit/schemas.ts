@@ -103,7 +103,7 @@ function rollupsProperty(resource: Resource): { rollups?: JsonSchema } {
 }
 
 /** The same object in the second-generation form. */
-export function gridSchema(resource: Resource): JsonSchema {
+function gridSchema(resource: Resource): JsonSchema {
   return once(resource, 'grid', () => ({
     title: `Grid${componentName(resource.name)}`,
     description: `${resource.title} in the second-generation form: identity, attributes, relations and extensions apart.`,

@@ -53,7 +53,7 @@ export async function shapeRows(
   return shape.fields ? rows.map((row) => pick(row, shape)) : rows
 }
 
-export function rowId(resource: Resource, row: Row): number {
+function rowId(resource: Resource, row: Row): number {
   return idDigits(resource.prefix, String(row['id'])) as number
 }
 

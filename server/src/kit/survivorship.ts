@@ -234,7 +234,7 @@ function refusal(claim: Assertion, of: Case): Decision | null {
   return of.rule?.strategy === 'manual_only' && !source?.manual ? 'manual_only' : null
 }
 
-export function isPin({ attrs }: Assertion): boolean {
+function isPin({ attrs }: Assertion): boolean {
   return PIN in attrs
 }
 

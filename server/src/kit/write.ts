@@ -117,7 +117,7 @@ function todayOf({ defaults }: WriteRequest, at: Date): string | null {
 }
 
 /** Path of an object below the base URL. */
-export function locationOf(resource: Resource, id: number): string {
+function locationOf(resource: Resource, id: number): string {
   return `/api/v1/${resource.path}/${publicId(resource.prefix, id)}`
 }
 

@@ -51,7 +51,7 @@ export function fieldView(field: Field, own: readonly Extension[] = []): Row {
 }
 
 /** The highest risk among the operations; safe when there are none. */
-export function riskOf({ operations }: Pick<Plan, 'operations'>): Risk {
+function riskOf({ operations }: Pick<Plan, 'operations'>): Risk {
   const ranks = operations.map(({ risk }) => RISKS.indexOf(risk))
   return RISKS[Math.max(0, ...ranks)] as Risk
 }

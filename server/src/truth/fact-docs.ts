@@ -168,7 +168,7 @@ export const stateFacts = route(
   },
 )
 
-export const pinSchema: JsonSchema = {
+const pinSchema: JsonSchema = {
   title: 'Pin',
   type: 'object',
   description: 'A value held against every source.',

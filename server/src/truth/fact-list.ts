@@ -30,7 +30,7 @@ export interface FactPage {
   next: string | null
 }
 
-/** @param after position of the last fact looked at, or null. @throws 404 for ids of nothing, 422 for what is no id */
+/** @param after position of the last fact looked at, or null. @throws 404 for a source that is none, 422 for what is no id */
 export async function factsWith(
   store: Store,
   org_id: number,

@@ -175,7 +175,7 @@ function sourceIn({ sources }: Subject, { source }: FactBody, issues: Issue[]): 
  * Takes back claims of the source: those that begin at a time, or else the ones that hold now. Of several records that became
  * one object, the object's own comes first.
  */
-export function retractions(
+function retractions(
   { known, resource }: Pick<Subject, 'known' | 'resource'>,
   source_id: number,
   names: readonly string[],

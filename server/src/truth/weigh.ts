@@ -64,7 +64,7 @@ export async function* differences(
   }
 }
 
-export function valueIn(claim: Known | null, name: string): unknown {
+function valueIn(claim: Known | null, name: string): unknown {
   return claim?.attrs[name] ?? null
 }
 
