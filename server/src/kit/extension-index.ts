@@ -1,5 +1,4 @@
 /** The index of filterable fields: written with the rows, by the same statement. */
-
 import { LIMITS } from './extension-limits.ts'
 
 /**
