@@ -190,11 +190,12 @@ create function app.alike(type text, ids bigint[], texts text[], most integer)
     return query execute format(
       'select n.id, o.id, o.body from unnest($2, $3) as n(id, text) cross join lateral (
          select c.id, c.body from (
-           -- Where hundreds are like it, likeness tells none of them apart.
+           -- Where hundreds are like it, likeness tells none of them apart. They are counted before it is asked which may
+           -- be one with it: a source that lists thousands alike would have all of them looked at.
            select o.id, o.body, o.search from %1$I o
            where o.org_id = $1 and n.text <%% o.search and o.id <> n.id and o.deleted_at is null and o.archived_at is null
-             and app.may_be_one($1, n.id, o.id) limit 200
-         ) c order by word_similarity(n.text, c.search) desc, c.id limit $4
+           limit 500
+         ) c where app.may_be_one($1, n.id, c.id) order by word_similarity(n.text, c.search) desc, c.id limit $4
        ) o', type)
     using app.org(), ids, texts, most;
   end $$;
@@ -248,11 +249,13 @@ create function app.queue_matching(types text[])
     return queued;
   end $$;
 
--- Organizations in which something is to be matched, or references are to follow their objects.
+-- Organizations in which something is to be matched, or references are to follow their objects. Matching lets loads of the
+-- organization go first, for an hour.
 create function app.identity_due(most integer)
   returns table (org_id bigint) language sql security definer set search_path = public, pg_temp
   as $$
-    select r.org_id from match_run r where r.finished_at is null
+    select r.org_id from match_run r where r.finished_at is null and (r.created_at < now() - interval '1 hour'
+      or not exists (select from job j where j.org_id = r.org_id and j.state in ('validating', 'running')))
     union select m.org_id from reference_move m
     limit most
   $$;

@@ -35,7 +35,7 @@ const SEVERAL = 0.95
 const UNSURE = 0.9
 
 /** Objects compared before the progress of a run is saved. */
-const BATCH = 100
+const BATCH = 25
 
 /** Others that an object is compared with by likeness. */
 const OTHERS = 10
