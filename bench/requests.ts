@@ -8,7 +8,7 @@ import type { Script } from './clients.ts'
 import type { Plan } from './load.ts'
 import { rounds } from './rounds.ts'
 import type { RequestResult } from './rounds.ts'
-import { openDb, owner, seedLeases } from './seed.ts'
+import { openDb, owner, seedLeases, settled } from './seed.ts'
 import type { Server } from './server.ts'
 import { benchCreate, benchPatch } from './writes.ts'
 
@@ -60,6 +60,7 @@ export async function seedPortfolio(server: Server, leases = LEASES): Promise<Po
   const ids = await seedLeases(db, org_id, leases, property.id, tenant.id)
   await db.close()
   await owner(server, ['vacuum analyze lease'])
+  await settled(server)
   return { org_id, property_id: property.id, tenant_id: tenant.id, ids }
 }
 

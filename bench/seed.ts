@@ -106,3 +106,12 @@ export async function owner(
   for (const sql of statements) await client.query(sql)
   await client.end()
 }
+
+/** Waits until all that was written is sealed, so that a measure does not share the machine with it. */
+export async function settled(server: { socket_dir: string }): Promise<void> {
+  const client = await ownerClient(server)
+  const left = 'select (select count(*) from audit_entry) - (select count(*) from audit_seal) as n'
+  while (Number((await client.query<{ n: string }>(left)).rows[0]?.n) > 0)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  await client.end()
+}
