@@ -29,6 +29,9 @@ const SETTINGS = {
   GRID_LIMIT_ENTERPRISE: '10000000',
 }
 
+/** Started and not ended. */
+const running = new Set<ChildProcess>()
+
 export async function newDataDir(): Promise<string> {
   return await mkdtemp(join(tmpdir(), 'grid-bench-'))
 }
@@ -50,6 +53,8 @@ export async function startServer(
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   const base = `http://127.0.0.1:${port}/api/v1`
   await answers(child, `http://127.0.0.1:${port}/openapi.json`)
   const ready_ms = performance.now() - started
@@ -97,6 +102,8 @@ async function stop(child: ChildProcess): Promise<void> {
   await ended
 }
 
+/** Also after a part has failed: its server is stopped first. */
 export async function removeDataDir(data_dir: string): Promise<void> {
+  await Promise.all([...running].map(stop))
   await rm(data_dir, { recursive: true, force: true })
 }
