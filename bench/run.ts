@@ -7,7 +7,7 @@ import { database, findPgbench } from './clients.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchExports } from './exports.ts'
 import { benchIdentity } from './identity.ts'
-import { benchCsv, benchTimes, benchWorkbooks } from './imports.ts'
+import { benchCsv, benchWorkbooks } from './imports.ts'
 import { benchQueries } from './queries.ts'
 import { benchRequests } from './requests.ts'
 import { benchSecond } from './second.ts'
@@ -23,11 +23,18 @@ const { values } = parseArgs({
   },
 })
 
-/** Parts that need a process of their own and nothing else. */
-const PARTS: readonly (readonly [string, (server: Server) => Promise<unknown>])[] = [
+type Part = (server: Server) => Promise<unknown>
+
+/** Each has a data directory and a process of its own: what one leaves behind does not weigh on the next. */
+const PARTS: readonly (readonly [name: string, part: Part, settings?: Record<string, string>])[] = [
+  ['requests', benchRequests],
+  ['deliveries', benchDeliveries, { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' }],
   ['identity', benchIdentity],
   ['export', benchExports],
   ['query', async (server) => await benchQueries(server, Number(values.rows))],
+  ['workbooks', benchWorkbooks],
+  ['csv', async (server) => await benchCsv(server, Number(values.rows))],
+  ['second', async (server) => await benchSecond(server, Number(values['second-rows']))],
 ]
 
 const wanted = (part: string): boolean => !values.only || values.only.split(',').includes(part)
@@ -41,62 +48,45 @@ async function main(): Promise<void> {
     node: process.version,
     limit: (await findPgbench()) ?? 'driver loop (no pgbench on the path)',
   }
-  const data_dir = await newDataDir()
-  try {
-    const first = await startServer(data_dir)
-    await first.stop()
-    let server = await startServer(data_dir)
-    results['start'] = {
-      first_start_ms: Math.round(first.ready_ms),
-      existing_data_ms: Math.round(server.ready_ms),
-    }
-    process.stdout.write(
-      `first start ${Math.round(first.ready_ms)} ms, existing data ${Math.round(server.ready_ms)} ms\n`,
-    )
-    // How fast the machine is: figures of other machines are compared by it.
-    const { socket_dir } = server
-    const nothing = { variables: {}, statements: ['select 1'] }
-    results['select_1_per_second'] = await database(
-      nothing,
-      { socket_dir, user: 'postgres' },
-      16,
-      3,
-    )
-    process.stdout.write(`select 1: ${String(results['select_1_per_second'])}/s\n`)
-    if (wanted('requests')) results['requests'] = await benchRequests(server)
-    await server.stop()
-    if (wanted('deliveries')) {
-      server = await startServer(data_dir, { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' })
-      results['deliveries'] = await benchDeliveries(server)
+  await inOwnData(async (data_dir) => Object.assign(results, await benchStart(data_dir)))
+  for (const [name, part, settings] of PARTS) {
+    if (!wanted(name)) continue
+    await inOwnData(async (data_dir) => {
+      const server = await startServer(data_dir, settings)
+      results[name] = await part(server)
       await server.stop()
-    }
-    for (const [part, bench] of PARTS) {
-      if (!wanted(part)) continue
-      server = await startServer(data_dir)
-      results[part] = await bench(server)
-      await server.stop()
-    }
-    // Imports get a process of their own, so that its peak memory is theirs.
-    server = await startServer(data_dir)
-    if (wanted('workbooks')) results['workbooks'] = await benchWorkbooks(server)
-    if (wanted('csv')) {
-      const imports = await benchCsv(server, Number(values.rows))
-      results['csv'] = imports
-      results['times'] = await benchTimes(
-        server,
-        imports.reduce((sum, { facts }) => sum + facts, 0),
-      )
-    }
-    if (wanted('second'))
-      results['second'] = await benchSecond(server, Number(values['second-rows']))
-    await server.stop()
-  } finally {
-    await removeDataDir(data_dir)
+    })
   }
   await mkdir('bench/results', { recursive: true })
   const file = `bench/results/${new Date().toISOString().slice(0, 10)}-${git('rev-parse', '--short', 'HEAD')}.json`
   await writeFile(file, `${JSON.stringify(results, null, 2)}\n`)
   process.stdout.write(`written to ${file}\n`)
+}
+
+async function inOwnData(use: (data_dir: string) => Promise<unknown>): Promise<void> {
+  const data_dir = await newDataDir()
+  try {
+    await use(data_dir)
+  } finally {
+    await removeDataDir(data_dir)
+  }
+}
+
+/** Times to the first answer; and how fast the machine is, by which figures of other machines are compared. */
+async function benchStart(data_dir: string): Promise<Record<string, unknown>> {
+  const first = await startServer(data_dir)
+  await first.stop()
+  const server = await startServer(data_dir)
+  const [first_start_ms, existing_data_ms] = [first, server].map(({ ready_ms }) =>
+    Math.round(ready_ms),
+  )
+  process.stdout.write(`first start ${first_start_ms} ms, existing data ${existing_data_ms} ms\n`)
+  const nothing = { variables: {}, statements: ['select 1'] }
+  const { socket_dir } = server
+  const rate = await database(nothing, { socket_dir, user: 'postgres' }, 16, 3)
+  process.stdout.write(`select 1: ${rate}/s\n`)
+  await server.stop()
+  return { start: { first_start_ms, existing_data_ms }, select_1_per_second: rate }
 }
 
 function git(...args: string[]): string {

@@ -43,7 +43,7 @@ export async function startServer(
 ): Promise<Server> {
   const port = await freePort()
   const started = performance.now()
-  const child = spawn(process.execPath, ['server/src/main.ts', 'serve', '--work'], {
+  const child = spawn('bin/grid', ['serve', '--work'], {
     env: {
       ...process.env,
       ...SETTINGS,

@@ -1,5 +1,6 @@
 /** SQL of deliveries: the worker's claims and results, and the lists that owners read. */
 import type { Db } from '../db/db.ts'
+import type { Param } from '../db/pipeline.ts'
 import type { FeedEvent } from '../events/feed.ts'
 import type { Row } from '../kit/resource.ts'
 import type { OrgDb } from '../kit/types.ts'
@@ -65,26 +66,23 @@ export interface Moved {
   failing_since: string | null
 }
 
-type Control = Pick<Db, 'control' | 'ids'>
+type Control = Pick<Db, 'control' | 'flyControl' | 'ids'>
 
 /** Makes deliveries of events that have none yet. @returns how many. */
 export async function fanOut(db: Control, most: number): Promise<number> {
-  const [row] = await db.control(async (tx) =>
-    tx.query<{ made: number }>('select app.fan_out($1) as made', [most]),
-  )
-  return row?.made ?? 0
+  const rows = await db.flyControl('select app.fan_out($1::integer)', [most])
+  return Number(rows[0]?.[0]?.toString() ?? 0)
 }
 
 /** Takes due deliveries of any organization, for a minute. */
 export async function claim(db: Control, most: number, lanes: readonly Room[]): Promise<Claim> {
   const [lease_id] = (await db.ids(1)) as [number]
-  const [row] = await db.control(async (tx) =>
-    tx.query<{ taken: Omit<Claim, 'lease_id'> }>(
-      'select app.claim_deliveries($1, $2, $3::json) as taken',
-      [most, lease_id, JSON.stringify(lanes)],
-    ),
+  const taken = await one<Omit<Claim, 'lease_id'>>(
+    db,
+    'select app.claim_deliveries($1::integer, $2::bigint, $3::json)',
+    [most, lease_id, JSON.stringify(lanes)],
   )
-  const { deliveries, events, webhooks } = (row as { taken: Omit<Claim, 'lease_id'> }).taken
+  const { deliveries, events, webhooks } = taken
   return {
     lease_id,
     deliveries,
@@ -95,12 +93,15 @@ export async function claim(db: Control, most: number, lanes: readonly Room[]): 
 
 /** Writes results; one whose lease has gone to another worker changes nothing. */
 export async function complete(db: Control, results: readonly Result[]): Promise<Moved[]> {
-  const [row] = await db.control(async (tx) =>
-    tx.query<{ moved: Moved[] }>('select app.complete_deliveries($1::json) as moved', [
-      JSON.stringify(results),
-    ]),
-  )
-  return row?.moved ?? []
+  return await one<Moved[]>(db, 'select app.complete_deliveries($1::json)', [
+    JSON.stringify(results),
+  ])
+}
+
+/** The JSON that a function answers with, in one round trip. */
+async function one<T>(db: Control, sql: string, params: readonly Param[]): Promise<T> {
+  const rows = await db.flyControl(sql, params)
+  return JSON.parse(String(rows[0]?.[0])) as T
 }
 
 /** Takes deliveries back from workers that are gone. @param keep_days how long held deliveries are kept. */

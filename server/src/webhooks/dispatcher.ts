@@ -14,7 +14,7 @@ import type { Secrets } from '../secrets.ts'
 import { send } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
 import { claim, complete } from './delivery-queries.ts'
-import type { Claim, Claimed, ClaimedWebhook, Moved, Result } from './delivery-queries.ts'
+import type { Claim, Claimed, ClaimedWebhook, Moved, Result, Room } from './delivery-queries.ts'
 import { outcomeOf } from './outcome.ts'
 import { signedHeaders, SigningKeys } from './request.ts'
 
@@ -57,6 +57,8 @@ interface Lane {
   max: number
   /** How long its receiver takes to answer, on average of late. */
   answer_ms: number
+  /** Whether the last claim took as many of its deliveries as there was room for: there may be more. */
+  full: boolean
 }
 
 export interface DispatcherParts {
@@ -104,15 +106,17 @@ export class Dispatcher {
     const seen = this.ready.count
     const free = OUTSTANDING_MAX - this.outstanding
     const taken = free > 0 ? await this.take(Math.min(BATCH, free)) : 0
-    if (taken > 0) return taken < BATCH ? BREATH_MS : 0
+    if (taken === BATCH) return 0
+    // All that is due was taken: the next claim finds something when it is told so.
     await this.ready.asleep(IDLE_MS, stopping, seen)
-    return 0
+    return taken > 0 ? BREATH_MS : 0
   }
 
   /** Claims once and begins to send. @returns how many deliveries were taken. */
   async take(most: number): Promise<number> {
-    const taken = await claim(this.parts.db, most, this.rooms())
-    if (taken.deliveries.length > 0) this.enqueue(await this.jobsOf(taken))
+    const rooms = this.rooms()
+    const taken = await claim(this.parts.db, most, rooms)
+    if (taken.deliveries.length > 0) this.enqueue(await this.jobsOf(taken), rooms)
     return taken.deliveries.length
   }
 
@@ -128,7 +132,7 @@ export class Dispatcher {
     }
   }
 
-  private rooms(): { org_id: number; webhook_id: number; room: number }[] {
+  private rooms(): Room[] {
     if (this.lanes.size > LANES_MAX)
       for (const [id, lane] of this.lanes) if (idle(lane)) this.lanes.delete(id)
     return [...this.lanes.values()].map((lane) => {
@@ -187,8 +191,9 @@ export class Dispatcher {
     return rendered
   }
 
-  private enqueue(jobs: readonly Job[]): void {
+  private enqueue(jobs: readonly Job[], rooms: readonly Room[]): void {
     const touched = new Set<Lane>()
+    const left = new Map(rooms.map(({ webhook_id, room }) => [webhook_id, room]))
     for (const job of jobs) {
       const { org_id, id, max_concurrency } = job.webhook
       let lane = this.lanes.get(id)
@@ -200,11 +205,15 @@ export class Dispatcher {
           sending: 0,
           max: max_concurrency,
           answer_ms: AHEAD_MS,
+          full: false,
         }
         this.lanes.set(id, lane)
       }
       lane.max = max_concurrency
       lane.queue.push(job)
+      const room = (left.get(id) ?? max_concurrency) - 1
+      left.set(id, room)
+      if (room <= 0) lane.full = true
       touched.add(lane)
     }
     this.outstanding += jobs.length
@@ -228,7 +237,9 @@ export class Dispatcher {
         this.run(lane)
       })
     }
-    if (lane.queue.length === 0) this.ready.wake()
+    if (lane.queue.length > 0 || !lane.full) return
+    lane.full = false
+    this.ready.wake()
   }
 
   private async deliver(job: Job): Promise<{ result: Result; answer_ms: number | null }> {

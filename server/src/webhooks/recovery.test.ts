@@ -119,9 +119,9 @@ describe('a worker that dies', () => {
       db: {
         ids: async (n: number) => await db.ids(n),
         fly: async (...flight: Parameters<typeof db.fly>) => await db.fly(...flight),
-        control: async (run: Parameters<typeof db.control>[0]) => {
+        flyControl: async (...flight: Parameters<typeof db.flyControl>) => {
           if (target.arrived.length === 2) throw new Error('killed')
-          return await db.control(run)
+          return await db.flyControl(...flight)
         },
       },
       log: () => (written = true),

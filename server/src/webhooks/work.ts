@@ -14,14 +14,17 @@ import { suspendWebhook, warnOfFailing } from './service.ts'
 /** Deliveries that are made at once. */
 const FAN_OUT = 5_000
 
+/** So many leave more behind, perhaps. */
+const FAN_OUT_MANY = 20
+
 const FAN_OUT_IDLE_MS = 250
 const RECOVER_MS = 5_000
 const REPLAY_BUSY_MS = 50
 const REPLAY_IDLE_MS = 1_000
 const HEALTH_MS = 60_000
 
-/** One to make deliveries, one to claim them, one to write results, one for events of imports. */
-const CONNECTIONS = { pipelined: 1, pooled: 4 }
+/** One to make deliveries, one to claim them, one to write results; and one for events of imports. */
+const CONNECTIONS = { pipelined: 3, pooled: 1 }
 
 /** How long deliveries are held. */
 const HELD_DAYS = 30
@@ -93,10 +96,9 @@ async function makeDeliveries(
   stopping: AbortSignal,
 ): Promise<number> {
   const seen = placed.count
-  if ((await fanOut(db, FAN_OUT)) > 0) {
-    dispatcher.ready.wake()
-    return 0
-  }
+  const made = await fanOut(db, FAN_OUT)
+  if (made > 0) dispatcher.ready.wake()
+  if (made >= FAN_OUT_MANY) return 0
   await placed.asleep(FAN_OUT_IDLE_MS, stopping, seen)
   return 0
 }
