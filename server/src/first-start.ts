@@ -50,6 +50,7 @@ export async function firstStart(
   db: Db,
   data_dir: string,
   base_url: string,
+  tell: (line: string) => void,
 ): Promise<KeysFile | null> {
   if (await readKeys(data_dir)) return null
   const store = bareStore(db)
@@ -68,6 +69,7 @@ export async function firstStart(
     { ...DEFAULTS, name: `${name} (sandbox)`, slug: 'meridian-sandbox', kind: 'owner' },
     { plan: 'enterprise', environment: 'sandbox', parent_organization_id: parent },
   )
+  if (config.GRID_DEMO !== 'none') tell('first start: making the demo portfolio')
   await seedBoth(config, db, production.id, sandbox.id)
   const live = await createKey(db, production.id, {
     name: 'First key',

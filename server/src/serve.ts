@@ -33,7 +33,7 @@ export async function serve(
     const base_url = baseUrl(config)
     await requireMasterKeys(booted.db, secretsOf(config))
     await requireConnectionKeys(booted.db, secretsOf(config))
-    const keys = await firstStart(config, booted.db, booted.data_dir, base_url)
+    const keys = await firstStart(config, booted.db, booted.data_dir, base_url, print)
     if (keys) print(`first start: wrote ${keysPath(booted.data_dir)}`)
     if (roles.work)
       stopWork = startWork(config, booted.db, booted.data_dir, (message) => print(message))
