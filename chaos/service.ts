@@ -110,8 +110,8 @@ export class Service {
     })
     const env = { GRID_DATA_DIR: this.data_dir, DATABASE_URL: this.database_url, ...this.env }
     const out = execFileSync(
-      process.execPath,
-      ['server/src/main.ts', 'keys', 'create', '--name', 'Chaos', '--org', String(id)],
+      'bin/grid',
+      ['keys', 'create', '--name', 'Chaos', '--org', String(id)],
       { env: { PATH: process.env['PATH'], ...env }, encoding: 'utf8' },
     )
     return /grid_live_\S+/.exec(out)?.[0] as string
@@ -162,7 +162,7 @@ export class Service {
   }
 
   private spawn(role: Role, port: number, env: Record<string, string>): ChildProcess {
-    return spawn(process.execPath, ['server/src/main.ts', ...role.split(' ')], {
+    return spawn('bin/grid', role.split(' '), {
       env: {
         PATH: process.env['PATH'],
         ...SETTINGS,
