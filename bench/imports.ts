@@ -111,7 +111,8 @@ export async function benchWorkbooks(server: Server): Promise<ImportResult[]> {
   return results
 }
 
-const COLUMNS = [
+/** Of the CSV. */
+export const COLUMNS = [
   'Code',
   'Name',
   'Line1',

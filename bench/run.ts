@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
 import { benchDeliveries } from './deliveries.ts'
 import { benchExports } from './exports.ts'
+import { benchFiles } from './files.ts'
 import { benchIdentity } from './identity.ts'
 import { benchCsv, benchWorkbooks } from './imports.ts'
 import { benchQueries } from './queries.ts'
@@ -33,6 +34,7 @@ const PARTS: readonly (readonly [name: string, part: Part, settings?: Record<str
   ['export', benchExports],
   ['query', async (server) => await benchQueries(server, Number(values.rows))],
   ['workbooks', benchWorkbooks],
+  ['files', benchFiles],
   ['csv', async (server) => await benchCsv(server, Number(values.rows))],
   ['second', async (server) => await benchSecond(server, Number(values['second-rows']))],
 ]
