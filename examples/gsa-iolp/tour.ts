@@ -67,7 +67,7 @@ async function request(path: string, init: RequestInit = {}): Promise<Response> 
 
 /** A question to the API, shown as the curl that asks it. */
 async function ask(path: string): Promise<List> {
-  say(`\n  curl -H "X-API-Key: $KEY" "${base}${path}"`)
+  say(`\n  curl -g -H "X-API-Key: $KEY" "${base}${path}"`)
   const answer = await request(path)
   const body = (await answer.json()) as List
   if (!answer.ok) stop(JSON.stringify(body))
@@ -131,10 +131,16 @@ function table(rows: readonly Record<string, unknown>[], columns: readonly strin
 }
 
 async function questions(before: string, june: Job): Promise<void> {
+  const which = process.argv.includes('--live') ? 'live' : 'sandbox'
+  say(
+    `\n  KEY=$(node -p "JSON.parse(require('fs').readFileSync('${DATA_DIR}/keys.json')).${which}")`,
+  )
   say('\nHow many leases are there now, and how many were known before June was loaded?')
   const now = await ask('/leases?limit=1&include=total_count')
   const then = await ask(`/leases?limit=1&include=total_count&known_at=${before}`)
-  say(`  now ${now.total_count}, before ${then.total_count}`)
+  say(
+    `  now ${now.total_count}, before ${then.total_count}, with those that were there before the tour`,
+  )
 
   say('\nWhich leases ended between the releases?')
   const ended = await ask(
@@ -172,9 +178,10 @@ async function questions(before: string, june: Job): Promise<void> {
     table(spans, ['value', 'from', 'to', 'source'])
   }
 
-  say('\nWhich of the largest leases run out by the end of 2027?')
+  say('\nWhich of the largest leases run out from today to the end of 2027?')
+  const today = new Date().toISOString().slice(0, 10)
   const large = await ask(
-    '/leases?expiration_date[lte]=2027-12-31&sort=-rentable_area&limit=5&expand=building&fields=lease_number,expiration_date,rentable_area,building.name',
+    `/leases?expiration_date[gte]=${today}&expiration_date[lte]=2027-12-31&sort=-rentable_area&limit=5&expand=building&fields=lease_number,expiration_date,rentable_area,building.name`,
   )
   const rows = large.data.map((row) => ({
     ...row,

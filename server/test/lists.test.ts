@@ -232,6 +232,19 @@ describe('a shape', () => {
     expect(list.body.data).toEqual([{ name: 'Lease A', status: 'draft' }])
   })
 
+  it('shows fields of objects two levels deep, and names one that is none', async () => {
+    const { body } = await client.get(
+      `${lease()}?expand=property.owner,spaces&fields=property.name,property.owner,spaces.suite`,
+    )
+    const { name } = (await client.get(`/properties/${ids['property']}`)).body as Row
+    expect(body).toEqual({ property: { name, owner: null }, spaces: [] })
+    const wrong = await client.get(`${lease()}?expand=property&fields=property.nam`)
+    expect(wrong).toMatchObject({
+      status: 422,
+      body: { errors: [{ field: 'fields', suggestion: 'property.name' }] },
+    })
+  })
+
   it('expands what a row refers to, two levels deep, beside its id', async () => {
     const { body } = await client.get(`${lease()}?expand=tenant,property.owner,building,spaces`)
     const party = await client.get(`/parties/${parties['acme']}`)
@@ -256,6 +269,12 @@ describe('a shape', () => {
     expect(body.provenance.term_months).toBeUndefined()
     const list = await client.get('/leases?include=facts&limit=1')
     expect(list.body.data[0].facts.currency).toMatchObject({ value: 'USD' })
+    const some = await client.get('/leases?include=facts&limit=1&fields=id,currency')
+    expect(Object.keys(some.body.data[0].facts as Row)).toEqual(['currency'])
+    const object = `/grid/v2/objects/${LEASES['A']?.['id'] as string}/provenance`
+    const one = await client.get(`${object}?field=expiration_date`)
+    expect(Object.keys(one.body.fields as Row)).toEqual(['expiration_date'])
+    expect(await client.get(`${object}?field=expiration`)).toMatchObject({ status: 422 })
   })
 
   it('counts when asked to, the same on every page', async () => {

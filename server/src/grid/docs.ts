@@ -207,5 +207,5 @@ export const getProvenance: RouteDocs = route(
     },
     required: ['object', 'id', 'fields'],
   },
-  [id, ...times],
+  [id, field, ...times],
 )

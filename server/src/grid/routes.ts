@@ -71,12 +71,16 @@ function objectRoutes(app: FastifyInstance): void {
     docs.getProvenance,
     async (request, reply) => {
       const { caller, params } = request
-      const { resource } = objectOf(app.store.registry, params.id)
-      const times = parseGetQuery(resource, app.store.registry, request.query, caller.time_zone)
+      const { resource: declared } = objectOf(app.store.registry, params.id)
+      const resource = await ownResource(app.store, caller.org_id, declared)
+      const { field, ...rest } = request.query
+      const times = parseGetQuery(resource, app.store.registry, rest, caller.time_zone)
+      if (field !== undefined) requireField(resource, fieldKey(resource, field))
       const { id } = await findClaims(app.store, caller.org_id, params.id, times)
       const owner = ownerOf(resource, caller.org_id, id)
-      const own = await ownResource(app.store, owner, resource)
-      const provenance = await provenanceOf(app.store, own, owner, [id], times)
+      const own = await ownResource(app.store, owner, declared)
+      const fields = field === undefined ? times.fields : [field]
+      const provenance = await provenanceOf(app.store, own, owner, [id], { ...times, fields })
       return reply
         .type(JSON_TYPE)
         .send(

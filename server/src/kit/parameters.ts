@@ -19,13 +19,15 @@ export const TIMES: Parameter[] = [
   {
     name: 'as_of',
     in: 'query',
-    description: 'Values as they were true at the end of this day, e.g. a quarter end.',
+    description:
+      'Values as they were true at the end of this day, e.g. a quarter end. Lists then take filters of their own fields and `sort=id` or `sort=-id`.',
     schema: { type: 'string', format: 'date', examples: ['2026-03-31'] },
   },
   {
     name: 'known_at',
     in: 'query',
-    description: 'Values as they had been recorded by this time.',
+    description:
+      'Values as they had been recorded by this time. Lists then take filters of their own fields and `sort=id` or `sort=-id`.',
     schema: { type: 'string', format: 'date-time', examples: ['2026-04-15T00:00:00Z'] },
   },
 ]

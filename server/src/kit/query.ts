@@ -8,6 +8,7 @@ import { filterColumns, isSortable, parseCondition } from './filter.ts'
 import type { Condition, SortKey } from './filter.ts'
 import { decodeCursor, queryHash } from './page.ts'
 import type { CursorValues } from './page.ts'
+import { expandable, expandedFields, relationsOf } from './relations.ts'
 import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
 import type { Caller } from './types.ts'
@@ -161,25 +162,6 @@ function refuseTimedRollups({ include }: Shape, times: Times, issues: Issue[]): 
   })
 }
 
-/** Fields that lead to another object, by the name they take when expanded: `tenant_party_id` is `tenant`. */
-export function relationsOf(
-  resource: Resource,
-  registry: Registry,
-): Map<string, { column: string; target: Resource }> {
-  const map = new Map<string, { column: string; target: Resource }>()
-  for (const [name, field] of Object.entries(resource.fields)) {
-    const target = field.target ? registry.get(field.target) : undefined
-    if (target && field.kind === 'reference') map.set(relationName(name), { column: name, target })
-  }
-  return map
-}
-
-/** `tenant_party_id` -> `tenant`, `property_id` -> `property`, `floor_ids` -> `floors`. */
-function relationName(field: string): string {
-  if (field.endsWith('_ids')) return `${field.slice(0, -4)}s`
-  return field.replace(/^(.+?)(_party|_document)?_id$/, '$1')
-}
-
 function textOf(query: Query, issues: Issue[]): Map<string, string> {
   const map = new Map<string, string>()
   for (const [key, value] of Object.entries(query)) {
@@ -209,7 +191,7 @@ function parseShape(
   if (expand.length > EXPAND_MAX)
     issues.push({ field: 'expand', code: 'too_many', message: `at most ${EXPAND_MAX}` })
   for (const path of expand) checkExpand(resource, registry, path, issues)
-  const names = Object.keys(allFields(resource))
+  const names = [...Object.keys(allFields(resource)), ...expandedFields(resource, registry, expand)]
   const asked = text.has('fields') ? words(text.get('fields')) : null
   const fields = asked?.map((path) => presentName(resource, path)) ?? null
   for (const path of fields ?? []) {
@@ -218,8 +200,7 @@ function parseShape(
       if (extensionNamed(resource.extensions, own)) continue
       const names = deployed(resource.extensions).map((extension) => `ext.${extension.name}`)
       known(path, names, 'fields', issues)
-    } else if (!path.includes('.') || !expand.some((e) => e.split('.')[0] === head))
-      known(path, names, 'fields', issues)
+    } else known(path, names, 'fields', issues)
   }
   return { fields, expand, include: new Set(include as Include[]) }
 }
@@ -241,19 +222,6 @@ function checkExpand(resource: Resource, registry: Registry, path: string, issue
     at = registry.get(names.get(step)?.target ?? '')
     if (!at) return
   }
-}
-
-/** What can be expanded: single references and lists of ids. */
-export function expandable(
-  resource: Resource,
-  registry: Registry,
-): Map<string, { field: string; target: string }> {
-  const map = new Map<string, { field: string; target: string }>()
-  for (const [name, field] of Object.entries(resource.fields)) {
-    if (field.target && registry.has(field.target))
-      map.set(relationName(name), { field: name, target: field.target })
-  }
-  return map
 }
 
 function known(word: string, allowed: readonly string[], field: string, issues: Issue[]): boolean {

@@ -5,7 +5,7 @@ import { shownRow } from './extension-row.ts'
 import { assertionsOf, byOwner, ranksOf } from './history.ts'
 import type { Known, Source } from './history.ts'
 import { idDigits, publicId } from './ids.ts'
-import { expandable, relationsOf } from './query.ts'
+import { expandable, relationsOf } from './relations.ts'
 import type { Registry, Shape, Times } from './query.ts'
 import type { Resource, Row } from './resource.ts'
 import { findMany } from './store.ts'
@@ -57,13 +57,13 @@ function rowId(resource: Resource, row: Row): number {
   return idDigits(resource.prefix, String(row['id'])) as number
 }
 
-/** Per object and field: the claim that won, and who made it. */
+/** Per object and field: the claim that won, and who made it. Fields that are not asked for are left out. */
 export async function provenanceOf(
   store: Store,
   resource: Resource,
   org_id: number,
   ids: readonly number[],
-  times: Times,
+  { fields: asked, ...times }: Times & Pick<Shape, 'fields'>,
 ): Promise<Map<number, Row>> {
   const { extensions } = resource
   const [known, sources] = await Promise.all([
@@ -71,13 +71,16 @@ export async function provenanceOf(
     ranksOf(store.db, org_id),
   ])
   const at = times.as_of ?? Date.now()
+  const wanted = (name: string): boolean =>
+    !asked || asked.includes(name) || asked.includes(name.split('.')[0] as string)
   return new Map(
     [...known].map(([id, list]) => {
       const { winners } = fold(list, at, sources, resource.name)
-      const fields = [...winners].map(([field, claim]) => [
-        claimName(extensions, field),
-        shownClaim(extensions, field, claimView(claim as Known, field, sources)),
-      ])
+      const fields = [...winners].flatMap(([field, claim]) => {
+        const name = claimName(extensions, field)
+        const view = (): Row => claimView(claim as Known, field, sources)
+        return wanted(name) ? [[name, shownClaim(extensions, field, view())]] : []
+      })
       return [id, Object.fromEntries(fields) as Row]
     }),
   )
@@ -150,22 +153,30 @@ function idsIn(target: Resource, value: unknown): number[] {
 }
 
 function pick(row: Row, shape: Shape): Row {
-  const result: Row = {}
-  for (const path of shape.fields ?? []) {
-    const [head = '', ...rest] = path.split('.')
-    if (rest.length === 0) result[head] = row[head]
-    else {
-      const inner = row[head] as Row | null
-      const kept = (result[head] ?? {}) as Row
-      result[head] = inner ? { ...kept, [rest.join('.')]: inner[rest.join('.')] } : null
-    }
-  }
+  const result = members(
+    row,
+    (shape.fields ?? []).map((path) => path.split('.')),
+  ) as Row
   for (const path of shape.expand) {
     const head = path.split('.')[0] as string
     if (!(head in result)) result[head] = row[head]
   }
   for (const name of ['rollups', 'facts', 'provenance']) if (name in row) result[name] = row[name]
   return result
+}
+
+/** What paths lead to, in its place; in lists that of every item. */
+function members(value: unknown, paths: readonly string[][]): unknown {
+  if (Array.isArray(value)) return value.map((item) => members(item, paths))
+  if (typeof value !== 'object' || value === null) return null
+  const heads = Map.groupBy(paths, ([head]) => head as string)
+  return Object.fromEntries(
+    [...heads].map(([head, own]) => {
+      const inner = (value as Row)[head]
+      const deeper = own.map((path) => path.slice(1))
+      return [head, deeper.some((path) => path.length === 0) ? inner : members(inner, deeper)]
+    }),
+  )
 }
 
 /** The second-generation form of a row: identity, attributes, relations and extensions apart. */

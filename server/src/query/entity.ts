@@ -2,7 +2,7 @@
 import { filterColumns, referencePrefix } from '../kit/filter.ts'
 import type { ExtensionColumn } from '../kit/extension-column.ts'
 import type { ColumnType, Field } from '../kit/field.ts'
-import { relationsOf } from '../kit/query.ts'
+import { relationsOf } from '../kit/relations.ts'
 import type { Registry } from '../kit/query.ts'
 import { allFields } from '../kit/resource.ts'
 import type { Resource } from '../kit/resource.ts'

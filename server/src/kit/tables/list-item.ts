@@ -1,7 +1,7 @@
 /** What a row of a resource's list consists of, as the request shapes it: the columns of the list as a table. */
 import { shownSchema } from '../extension-schema.ts'
 import type { JsonSchema } from '../field.ts'
-import { expandable } from '../query.ts'
+import { expandable } from '../relations.ts'
 import type { Registry, Shape } from '../query.ts'
 import type { Resource } from '../resource.ts'
 import type { Model } from '../object-routes.ts'
