@@ -1,4 +1,5 @@
 /** Identity: how long a merge and its undoing take, with leases that follow, among many other objects. */
+import { settled } from './seed.ts'
 import type { Server } from './server.ts'
 
 /** Pairs merged and taken back; half of the losers have leases. */
@@ -49,6 +50,7 @@ export async function benchIdentity(server: Server): Promise<IdentityResult> {
     const count = n >= 2 * PAIRS ? 1 : n % 4 === 1 ? LEASES_OF_LOSER : 0
     for (let i = 0; i < count; i++) await post(server, '/leases', leaseOf(id))
   })
+  await settled(server)
   const merges: string[] = []
   const patch_ms: number[] = []
   const merge_ms: number[] = []

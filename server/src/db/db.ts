@@ -226,13 +226,21 @@ function asTx(client: PoolClient): Tx {
       const result = await client.query(sql, [...params])
       return result.rows as T[]
     },
+    async prepared<T>(sql: string, params: readonly unknown[] = []): Promise<T[]> {
+      const result = await client.query({ name: nameOf(sql), text: sql, values: [...params] })
+      return result.rows as T[]
+    },
     async cells({ sql, params }: Statement): Promise<Cells[]> {
-      const name = createHash('sha1').update(sql).digest('base64')
-      const raw = { name, text: sql, values: [...params], rowMode: 'array' as const }
+      const raw = { name: nameOf(sql), text: sql, values: [...params], rowMode: 'array' as const }
       const { rows } = await client.query<(string | null)[]>({ ...raw, types: AS_TEXT })
       return rows.map((row) => row.map((cell) => (cell === null ? null : Buffer.from(cell))))
     },
   }
+}
+
+/** Of a prepared statement. */
+function nameOf(sql: string): string {
+  return createHash('sha1').update(sql).digest('base64')
 }
 
 /** Leaves values as the database writes them. */

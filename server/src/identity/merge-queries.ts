@@ -70,7 +70,7 @@ export async function findMerge(db: OrgDb, org_id: number, id: number): Promise<
 
 /** The same, kept from other changes until the transaction ends. */
 export async function lockMerge(tx: Tx, org_id: number, id: number): Promise<Merge | undefined> {
-  const rows = await tx.query<MergeRow>(
+  const rows = await tx.prepared<MergeRow>(
     `select ${COLUMNS} from object_merge where org_id = $1 and id = $2 for update`,
     [org_id, id],
   )
@@ -93,7 +93,7 @@ export async function lockObjects(
   table: string,
   ids: readonly number[],
 ): Promise<Map<number, Present>> {
-  const rows = await tx.query<{ id: string; body: string } & Omit<Present, 'id' | 'row'>>(
+  const rows = await tx.prepared<{ id: string; body: string } & Omit<Present, 'id' | 'row'>>(
     `select id, version, contested, deleted_at is not null as deleted, body from ${table}
      where org_id = $1 and id = any($2::bigint[]) order by id for update`,
     [org_id, ids],
@@ -126,7 +126,7 @@ export async function obstaclesTo(
   a: number,
   b: number,
 ): Promise<Obstacles> {
-  const [row] = await tx.query<{ apart: string | null } & Pick<Obstacles, 'same_source'>>(
+  const [row] = await tx.prepared<{ apart: string | null } & Pick<Obstacles, 'same_source'>>(
     `${PARTS}, listed as (
        select p.head, r.source_id, r.stream, r.ext_key from part p
        join source_record r on r.org_id = $1 and r.object_id = p.id and r.gone_tx is null
@@ -154,7 +154,7 @@ export async function saveMerge(
 ): Promise<void> {
   const { id, object_type, winner_id, loser_id, actor_type, actor_id, actor_name } = merge
   await inOrder([
-    tx.query(
+    tx.prepared(
       `insert into object_merge (org_id, id, object_type, winner_id, loser_id, rule, score, evidence, reason, actor_type, actor_id,
        actor_name, tx_id, merged_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
@@ -175,17 +175,17 @@ export async function saveMerge(
         merge.merged_at,
       ],
     ),
-    tx.query('update cluster_member set head_id = $3 where org_id = $1 and head_id = $2', [
+    tx.prepared('update cluster_member set head_id = $3 where org_id = $1 and head_id = $2', [
       org_id,
       loser_id,
       winner_id,
     ]),
-    tx.query(
+    tx.prepared(
       'insert into cluster_member (org_id, object_id, head_id, object_type, public_id) values ($1, $2, $3, $4, $5)',
       [org_id, loser_id, winner_id, object_type, public_id],
     ),
     // What was still to be decided within the new cluster is.
-    tx.query(
+    tx.prepared(
       `with part(id) as (
        select $2::bigint union all select object_id from cluster_member where org_id = $1 and head_id = $2::bigint
      )
@@ -198,7 +198,7 @@ export async function saveMerge(
 
 /** What was merged into an object, directly or not, by merges that hold. */
 export async function partsOf(tx: Tx, org_id: number, id: number): Promise<number[]> {
-  const rows = await tx.query<{ id: string }>(
+  const rows = await tx.prepared<{ id: string }>(
     `with recursive part(id) as (
        select loser_id from object_merge where org_id = $1 and winner_id = $2 and unmerged_at is null
        union select g.loser_id from part p join object_merge g on g.org_id = $1 and g.winner_id = p.id and g.unmerged_at is null
@@ -217,12 +217,15 @@ export async function endMerge(
   ended: { tx_id: number; at: Date },
 ): Promise<void> {
   await inOrder([
-    tx.query(
+    tx.prepared(
       'update object_merge set unmerged_at = $3, unmerge_tx = $4 where org_id = $1 and id = $2',
       [org_id, id, ended.at, ended.tx_id],
     ),
-    tx.query('delete from cluster_member where org_id = $1 and object_id = $2', [org_id, loser_id]),
-    tx.query(
+    tx.prepared('delete from cluster_member where org_id = $1 and object_id = $2', [
+      org_id,
+      loser_id,
+    ]),
+    tx.prepared(
       'update cluster_member set head_id = $2 where org_id = $1 and object_id = any($3::bigint[])',
       [org_id, loser_id, parts],
     ),
@@ -236,7 +239,7 @@ export async function askToFollow(
   object: { type: string; id: number },
   reread: boolean,
 ): Promise<void> {
-  await tx.query(
+  await tx.prepared(
     `insert into reference_move as m (org_id, object_id, object_type, reread, asked_at) values ($1, $2, $3, $4, clock_timestamp())
      on conflict (org_id, object_id) do update set reread = m.reread or excluded.reread, asked_at = excluded.asked_at`,
     [org_id, object.id, object.type, reread],

@@ -40,14 +40,14 @@ export async function keepApart(
   { id, a, b, reason }: { id: number; a: number; b: number; reason: string | null },
 ): Promise<Pair> {
   const [low, high] = a < b ? [a, b] : [b, a]
-  const [same] = await tx.query<{ one: boolean }>(
+  const [same] = await tx.prepared<{ one: boolean }>(
     `select count(distinct coalesce(m.head_id, i.id)) = 1 as one from unnest($2::bigint[]) as i(id)
      left join cluster_member m on m.org_id = $1 and m.object_id = i.id`,
     [org_id, [low, high]],
   )
   if (same?.one) throw new ApiError('conflict', 'Both are one object now; undo that merge instead.')
   const now = new Date()
-  const [row] = await tx.query<PairRow>(
+  const [row] = await tx.prepared<PairRow>(
     `with noted as (
        insert into do_not_link (org_id, id, object_type, low_id, high_id, reason, actor_type, actor_id, actor_name, created_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (org_id, low_id, high_id) do nothing
@@ -59,7 +59,7 @@ export async function keepApart(
   )
   const pair = pairOf(row as PairRow)
   await inOrder([
-    tx.query(
+    tx.prepared(
       `update match_candidate set state = 'rejected', decided_at = $4, actor_type = $5, actor_id = $6, actor_name = $7
        where org_id = $1 and low_id = $2 and high_id = $3 and state = 'open'`,
       [org_id, low, high, now, actor.type, actor.id, actor.name],
@@ -100,7 +100,7 @@ export async function listPairs(
 
 /** Forgets the pair. @returns it, or undefined when there was none. */
 export async function deletePair(tx: Tx, org_id: number, id: number): Promise<Pair | undefined> {
-  const rows = await tx.query<PairRow>(
+  const rows = await tx.prepared<PairRow>(
     `delete from do_not_link where org_id = $1 and id = $2 returning ${COLUMNS}`,
     [org_id, id],
   )

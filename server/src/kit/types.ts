@@ -51,6 +51,8 @@ export type OrgRows = Pick<OrgDb, 'query' | 'transaction'>
 /** An open transaction. */
 export interface Tx {
   query<T>(sql: string, params?: readonly unknown[]): Promise<T[]>
+  /** The same for a statement of fixed text that is sent often: it is planned once per connection, with the caution below. */
+  prepared<T>(sql: string, params?: readonly unknown[]): Promise<T[]>
   /** Rows as a flight gives them. The statement is prepared once per connection: never send one twice without waiting. */
   cells(statement: Statement): Promise<Cells[]>
 }
