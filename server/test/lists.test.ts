@@ -1,6 +1,6 @@
 /** What lists promise: filters, sorts, search, shapes and counts, over a small portfolio whose answers are known. */
 import { describe, expect, it } from 'vitest'
-import { filterColumns, OPERATORS_OF } from '../src/kit/filter.ts'
+import { filterColumns, OPERATORS_OF } from '../src/kit/list-columns.ts'
 import type { Resource, Row } from '../src/kit/resource.ts'
 import { resources } from '../src/resources.ts'
 import { newOrganization, owner } from './grid.ts'

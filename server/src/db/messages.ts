@@ -115,7 +115,9 @@ export function cells(data: Buffer, start: number, gather: Gather | undefined): 
     if (size < 0) {
       row.push(null)
     } else {
-      row.push(Buffer.from(data.subarray(offset, offset + size)))
+      const cell = Buffer.allocUnsafe(size)
+      data.copy(cell, 0, offset, offset + size)
+      row.push(cell)
       offset += size
     }
   }

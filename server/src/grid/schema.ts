@@ -1,6 +1,6 @@
 /** The model as data: types, attributes and what can be done with them. */
 import { createHash } from 'node:crypto'
-import { filterColumns, isSortable, operatorsOf } from '../kit/filter.ts'
+import { filterColumns, isSortable, operatorsOf } from '../kit/list-columns.ts'
 import { deployed } from '../kit/extension.ts'
 import { valueSchema } from '../kit/extension-schema.ts'
 import { nullable } from '../kit/field.ts'

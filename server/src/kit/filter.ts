@@ -1,32 +1,15 @@
 /** Filters and sorts of list endpoints: parsed once, compiled to SQL, or applied to rows of another time. */
 import { instant, isDate } from './dates.ts'
 import type { ColumnType } from './field.ts'
-import { deployed, presentName } from './extension.ts'
-import { extensionColumn } from './extension-column.ts'
+import { presentName } from './extension.ts'
 import type { ExtensionColumn } from './extension-column.ts'
-import { extensionField } from './extension-field.ts'
 import { idDigits } from './ids.ts'
 import type { Issue } from './errors.ts'
-import { columns } from './row.ts'
+import { filterColumns, operatorsOf } from './list-columns.ts'
+import type { Operator } from './list-columns.ts'
 import type { Column } from './row.ts'
-import { allFields } from './resource.ts'
 import type { Resource, Row } from './resource.ts'
 import { closest } from './validate.ts'
-
-export const OPERATORS = [
-  'eq',
-  'ne',
-  'in',
-  'nin',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'contains',
-  'starts_with',
-  'is_null',
-] as const
-export type Operator = (typeof OPERATORS)[number]
 
 export interface Condition {
   /** Reference field to follow first, for `tenant.industry_code=54`. */
@@ -48,53 +31,6 @@ export interface SortKey {
 /** Columns that are never null, so that an index in their order serves a sort by them. */
 const NEVER_NULL = new Set(['id', 'version', 'created_at', 'updated_at'])
 
-const ORDERED: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'gt', 'gte', 'lt', 'lte', 'is_null']
-
-/** Operators by column type. */
-export const OPERATORS_OF: Record<ColumnType, readonly Operator[]> = {
-  text: OPERATORS,
-  bigint: ['eq', 'ne', 'in', 'nin', 'is_null'],
-  boolean: ['eq', 'ne', 'is_null'],
-  integer: ORDERED,
-  numeric: ORDERED,
-  date: ORDERED,
-  timestamptz: ORDERED,
-  'text[]': ['contains', 'is_null'],
-}
-
-/** Columns a caller may filter and sort by: the declared ones and the bookkeeping that has a column. */
-export function filterColumns(resource: Resource): Map<string, Column> {
-  const map = new Map(columns(resource).map((column) => [column.name, column]))
-  const all = allFields(resource)
-  const extra: [string, ColumnType][] = [
-    ['id', 'bigint'],
-    ['version', 'integer'],
-    ['created_at', 'timestamptz'],
-    ['updated_at', 'timestamptz'],
-    ['archived_at', 'timestamptz'],
-  ]
-  for (const [name, type] of extra) {
-    const field = all[name]
-    if (field) map.set(name, { name, type, field })
-  }
-  for (const extension of deployed(resource.extensions)) {
-    const own = extensionColumn(extension)
-    const name = `ext.${extension.name}`
-    if (own) map.set(name, { name, type: own.type, field: extensionField(extension), own })
-  }
-  return map
-}
-
-/** Operators that a column takes. */
-export function operatorsOf({ type, own }: Column): readonly Operator[] {
-  return (own?.operators as readonly Operator[] | undefined) ?? OPERATORS_OF[type]
-}
-
-/** Columns that order a list. */
-export function isSortable({ type, own }: Column): boolean {
-  return own?.sortable ?? type !== 'text[]'
-}
-
 /** SQL of a column's value in the row with the given alias. */
 function columnSql({ name, own }: Pick<Column, 'name' | 'own'>, alias: string): string {
   return own ? own.sql(alias) : `${alias}.${name}`
@@ -108,7 +44,7 @@ export function sortSql({ column, sql, own }: SortKey): string {
 /** Reads `field[op]=value` (or `field=value`, or `relation.field[op]=value`); problems go to `issues`. */
 export function parseCondition(
   resource: Resource,
-  relations: Map<string, { column: string; target: Resource }>,
+  relations: ReadonlyMap<string, { column: string; target: Resource }>,
   key: string,
   text: string,
   issues: Issue[],

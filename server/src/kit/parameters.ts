@@ -1,5 +1,5 @@
 /** Parameters of the endpoints every resource has, as they are documented. */
-import { filterColumns, operatorsOf } from './filter.ts'
+import { filterColumns, operatorsOf } from './list-columns.ts'
 import type { JsonSchema } from './field.ts'
 import { INCLUDES, LIMIT_DEFAULT, LIMIT_MAX } from './query.ts'
 import type { Resource } from './resource.ts'

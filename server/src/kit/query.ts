@@ -4,8 +4,9 @@ import { addDays, instant, isDate } from './dates.ts'
 import { invalid } from './errors.ts'
 import type { Issue } from './errors.ts'
 import { deployed, extensionNamed, presentName } from './extension.ts'
-import { filterColumns, isSortable, parseCondition } from './filter.ts'
+import { parseCondition } from './filter.ts'
 import type { Condition, SortKey } from './filter.ts'
+import { sortColumns } from './list-columns.ts'
 import { decodeCursor, queryHash } from './page.ts'
 import type { CursorValues } from './page.ts'
 import { expandable, expandedFields, relationsOf } from './relations.ts'
@@ -238,7 +239,7 @@ function known(word: string, allowed: readonly string[], field: string, issues: 
 }
 
 function parseSort(resource: Resource, text: string | undefined, issues: Issue[]): SortKey[] {
-  const columns = new Map([...filterColumns(resource)].filter(([, c]) => isSortable(c)))
+  const columns = sortColumns(resource)
   const keys: SortKey[] = []
   const asked = words(text ?? resource.sort)
   if (asked.length > SORT_KEYS_MAX)

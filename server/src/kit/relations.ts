@@ -3,11 +3,22 @@ import type { Registry } from './query.ts'
 import { allFields } from './resource.ts'
 import type { Resource } from './resource.ts'
 
+type Relations = ReadonlyMap<string, { column: string; target: Resource }>
+
+const cache = new WeakMap<Registry, WeakMap<Resource, Relations>>()
+
 /** Fields that lead to another object, by the name they take when expanded: `tenant_party_id` is `tenant`. */
-export function relationsOf(
-  resource: Resource,
-  registry: Registry,
-): Map<string, { column: string; target: Resource }> {
+export function relationsOf(resource: Resource, registry: Registry): Relations {
+  const own = cache.get(registry) ?? new WeakMap<Resource, Relations>()
+  cache.set(registry, own)
+  const before = own.get(resource)
+  if (before) return before
+  const made = relations(resource, registry)
+  own.set(resource, made)
+  return made
+}
+
+function relations(resource: Resource, registry: Registry): Relations {
   const map = new Map<string, { column: string; target: Resource }>()
   for (const [name, field] of Object.entries(resource.fields)) {
     const target = field.target ? registry.get(field.target) : undefined

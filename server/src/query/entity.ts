@@ -1,5 +1,6 @@
 /** What a query reads, as data: the types of the registry, the facts and the schema, each with its fields as SQL. */
-import { filterColumns, referencePrefix } from '../kit/filter.ts'
+import { referencePrefix } from '../kit/filter.ts'
+import { filterColumns } from '../kit/list-columns.ts'
 import type { ExtensionColumn } from '../kit/extension-column.ts'
 import type { ColumnType, Field } from '../kit/field.ts'
 import { relationsOf } from '../kit/relations.ts'

@@ -1,15 +1,8 @@
 /** Conditions of a query: trees of and, or and not over the comparisons that lists have, compiled to SQL. */
 import type { Issue } from '../kit/errors.ts'
-import {
-  comparisonSql,
-  describe,
-  literals,
-  matched,
-  OPERATORS,
-  OPERATORS_OF,
-  operatorsOf,
-} from '../kit/filter.ts'
-import type { Operator } from '../kit/filter.ts'
+import { comparisonSql, describe, literals, matched } from '../kit/filter.ts'
+import { OPERATORS, OPERATORS_OF, operatorsOf } from '../kit/list-columns.ts'
+import type { Operator } from '../kit/list-columns.ts'
 import type { Column } from '../kit/row.ts'
 import type { ColumnType } from '../kit/field.ts'
 import { closest } from '../kit/validate.ts'
