@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { Report } from './load.ts'
 import { load } from './clients.ts'
+import type { Plan } from './load.ts'
 import type { Received } from './receiver.ts'
 import type { Server } from './server.ts'
 
@@ -27,13 +27,18 @@ interface Latency {
   p99_ms: number
 }
 
+interface WriteCost {
+  writes_per_second: number
+  writes_per_second_with_3_webhooks: number
+  write_ratio: number
+}
+
 export interface DeliveryResult {
   deliveries_per_second: number
   delivered: number
   latency: Latency[]
-  writes_per_second: number
-  writes_per_second_with_3_webhooks: number
-  write_ratio: number
+  /** While the same process, on the same cores, also delivers. */
+  cost: WriteCost
 }
 
 /** A receiver in a process of its own. */
@@ -119,9 +124,9 @@ export async function benchDeliveries(server: Server): Promise<DeliveryResult> {
     process.stdout.write(`deliveries: ${speed.deliveries_per_second}/s\n`)
     const delays: Latency[] = []
     for (const pace of PACES) delays.push(await latency(server, sink, pace))
-    const cost = await writeCost(server, sink)
+    const cost = await writeCost(server, sink.url)
     process.stdout.write(`writes with 3 webhooks: ${cost.write_ratio} of those without\n`)
-    return { ...speed, latency: delays, ...cost }
+    return { ...speed, latency: delays, cost }
   } finally {
     sink.child.kill()
   }
@@ -159,33 +164,17 @@ async function throughput(
 async function latency(server: Server, sink: Sink, pace: number): Promise<Latency> {
   const ids = await subscribe(server, sink.url, 1, 'party.created')
   await sink.seen('DELETE')
-  const count = pace * LATENCY_S
-  const start = performance.now()
-  const writes: number[] = []
-  const write = async (): Promise<void> => {
-    const sent = performance.now()
-    await call(server, 'POST', '/parties', { kind: 'company', legal_name: 'Acme' })
-    writes.push(performance.now() - sent)
-  }
-  const calls: Promise<void>[] = []
-  while (calls.length < count) {
-    const due = Math.min(count, ((performance.now() - start) / 1_000) * pace)
-    while (calls.length < due) calls.push(write())
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-  await Promise.all(calls)
-  const seconds = (performance.now() - start) / 1_000
-  const { delays } = await sink.until(count)
+  const report = await load({ ...creates(server), connections: 64, seconds: LATENCY_S, pace })
+  const { delays } = await sink.until(Math.round(report.per_second * LATENCY_S))
   await unsubscribe(server, ids)
-  writes.sort((a, b) => a - b)
-  const at = (times: readonly number[], share: number): number =>
-    Math.round((times[Math.floor(times.length * share)] ?? Number.NaN) * 10) / 10
+  const at = (share: number): number =>
+    Math.round((delays[Math.floor(delays.length * share)] ?? Number.NaN) * 10) / 10
   const result = {
-    events_per_second: Math.round(count / seconds),
-    write_p50_ms: at(writes, 0.5),
-    write_p99_ms: at(writes, 0.99),
-    p50_ms: at(delays, 0.5),
-    p99_ms: at(delays, 0.99),
+    events_per_second: Math.round(report.per_second),
+    write_p50_ms: report.p50_ms,
+    write_p99_ms: report.p99_ms,
+    p50_ms: at(0.5),
+    p99_ms: at(0.99),
   }
   process.stdout.write(
     `write to receipt at ${result.events_per_second}/s: p50 ${result.p50_ms} ms, p99 ${result.p99_ms} ms; the writes p50 ${result.write_p50_ms} ms, p99 ${result.write_p99_ms} ms\n`,
@@ -193,32 +182,27 @@ async function latency(server: Server, sink: Sink, pace: number): Promise<Latenc
   return result
 }
 
-/** Writes with and without webhooks in turn, so that a slower minute of the machine hits both. */
-async function writeCost(
-  server: Server,
-  sink: Sink,
-): Promise<
-  Pick<DeliveryResult, 'writes_per_second' | 'writes_per_second_with_3_webhooks' | 'write_ratio'>
-> {
-  const body = JSON.stringify({ kind: 'company', legal_name: 'Acme' })
-  const write = async (): Promise<number> => {
-    const report: Report = await load({
-      port: server.port,
-      key: server.key,
-      connections: 8,
-      seconds: WRITE_S,
-      method: 'POST',
-      paths: ['/api/v1/parties'],
-      body,
-      idempotent: false,
-    })
-    return report.per_second
+/** Creates parties. */
+function creates(server: Server): Omit<Plan, 'connections' | 'seconds'> {
+  return {
+    port: server.port,
+    key: server.key,
+    method: 'POST',
+    paths: ['/api/v1/parties'],
+    body: JSON.stringify({ kind: 'company', legal_name: 'Acme' }),
+    idempotent: false,
   }
+}
+
+/** Writes with and without webhooks in turn, so that a slower minute of the machine hits both. */
+async function writeCost(server: Server, url: string): Promise<WriteCost> {
+  const write = async (): Promise<number> =>
+    (await load({ ...creates(server), connections: 8, seconds: WRITE_S })).per_second
   await write()
   const [without, beside]: [number[], number[]] = [[], []]
   for (let i = 0; i < WRITE_ROUNDS; i++) {
     without.push(await write())
-    const ids = await subscribe(server, sink.url, 3, 'party.created')
+    const ids = await subscribe(server, url, 3, 'party.created')
     beside.push(await write())
     await unsubscribe(server, ids)
   }
@@ -228,6 +212,13 @@ async function writeCost(
     writes_per_second_with_3_webhooks: b,
     write_ratio: Math.round((b / a) * 100) / 100,
   }
+}
+
+/** What webhooks cost the write door itself. @param server without background work: nothing is delivered. */
+export async function benchDoor(server: Server): Promise<WriteCost> {
+  const cost = await writeCost(server, 'http://127.0.0.1:9/hook')
+  process.stdout.write(`the write door with 3 webhooks: ${cost.write_ratio} of without\n`)
+  return cost
 }
 
 function median(values: readonly number[]): number {

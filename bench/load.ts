@@ -16,6 +16,8 @@ export interface Plan {
   body: string | null
   /** Sends a new Idempotency-Key with every request. */
   idempotent: boolean
+  /** Requests a second; as many as there can be unless given. */
+  pace?: number
 }
 
 export interface Report {
@@ -36,17 +38,44 @@ function head(plan: Plan, serial: number): string {
   return `${lines.join('\r\n')}\r\n\r\n${body}`
 }
 
+/** Gives each request its turn: at once, or at a pace. What is late is sent as soon as a connection is free. */
+class Turns {
+  private readonly waiting: (() => void)[] = []
+  private readonly until: number
+  private given = 0
+
+  constructor({ pace }: Plan, started: number, until: number) {
+    this.until = until
+    if (pace === undefined) {
+      this.next = (send) => send()
+      return
+    }
+    const timer = setInterval(() => {
+      const now = performance.now()
+      const over = now > until
+      const due = over ? Infinity : ((now - started) / 1_000) * pace
+      for (; this.given < due && this.waiting.length > 0; this.given++) this.waiting.shift()?.()
+      if (over && this.waiting.length === 0) clearInterval(timer)
+    }, 1)
+  }
+
+  next = (send: () => void): void => {
+    if (performance.now() > this.until) send()
+    else this.waiting.push(send)
+  }
+}
+
 async function client(
   plan: Plan,
   until: number,
   times: number[],
-  state: { serial: number; failed: number },
+  state: { serial: number; failed: number; turns: Turns },
 ): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const socket = connect(plan.port, '127.0.0.1')
     let missing = -1
     let sent = 0
-    const next = (): void => {
+    const send = (): void => {
       if (performance.now() > until) {
         socket.destroy()
         resolve()
@@ -56,6 +85,7 @@ async function client(
       sent = performance.now()
       socket.write(head(plan, state.serial++))
     }
+    const next = (): void => state.turns.next(send)
     socket.on('connect', next)
     socket.on('error', reject)
     socket.on('data', (chunk) => {
@@ -75,9 +105,9 @@ async function client(
 
 async function run(plan: Plan): Promise<Report> {
   const times: number[] = []
-  const state = { serial: 0, failed: 0 }
   const started = performance.now()
   const until = started + plan.seconds * 1_000
+  const state = { serial: 0, failed: 0, turns: new Turns(plan, started, until) }
   await Promise.all(
     Array.from({ length: plan.connections }, async () => await client(plan, until, times, state)),
   )

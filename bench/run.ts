@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
-import { benchDeliveries } from './deliveries.ts'
+import { benchDeliveries, benchDoor } from './deliveries.ts'
 import { benchExports } from './exports.ts'
 import { benchFiles } from './files.ts'
 import { benchIdentity } from './identity.ts'
@@ -26,10 +26,18 @@ const { values } = parseArgs({
 
 type Part = (server: Server) => Promise<unknown>
 
+const LOOPBACK = { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' }
+
 /** Each has a data directory and a process of its own: what one leaves behind does not weigh on the next. */
-const PARTS: readonly (readonly [name: string, part: Part, settings?: Record<string, string>])[] = [
+const PARTS: readonly (readonly [
+  name: string,
+  part: Part,
+  settings?: Record<string, string>,
+  roles?: string[],
+])[] = [
   ['requests', benchRequests],
-  ['deliveries', benchDeliveries, { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' }],
+  ['deliveries', benchDeliveries, LOOPBACK],
+  ['door', benchDoor, LOOPBACK, ['serve']],
   ['identity', benchIdentity],
   ['export', benchExports],
   ['query', async (server) => await benchQueries(server, Number(values.rows))],
@@ -51,10 +59,10 @@ async function main(): Promise<void> {
     limit: (await findPgbench()) ?? 'driver loop (no pgbench on the path)',
   }
   await inOwnData(async (data_dir) => Object.assign(results, await benchStart(data_dir)))
-  for (const [name, part, settings] of PARTS) {
+  for (const [name, part, settings, roles] of PARTS) {
     if (!wanted(name)) continue
     await inOwnData(async (data_dir) => {
-      const server = await startServer(data_dir, settings)
+      const server = await startServer(data_dir, settings, roles)
       results[name] = await part(server)
       await server.stop()
     })

@@ -40,10 +40,11 @@ export async function newDataDir(): Promise<string> {
 export async function startServer(
   data_dir: string,
   settings: Record<string, string> = {},
+  roles = ['serve', '--work'],
 ): Promise<Server> {
   const port = await freePort()
   const started = performance.now()
-  const child = spawn('bin/grid', ['serve', '--work'], {
+  const child = spawn('bin/grid', roles, {
     env: {
       ...process.env,
       ...SETTINGS,
