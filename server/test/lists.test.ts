@@ -238,6 +238,9 @@ describe('a shape', () => {
     )
     const { name } = (await client.get(`/properties/${ids['property']}`)).body as Row
     expect(body).toEqual({ property: { name, owner: null }, spaces: [] })
+    const deep = `property${'.property'.repeat(50)}`
+    const refused = await client.get(`${lease()}?expand=${deep}&fields=${deep}`)
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ code: 'too_deep' }, {}] } })
     const wrong = await client.get(`${lease()}?expand=property&fields=property.nam`)
     expect(wrong).toMatchObject({
       status: 422,

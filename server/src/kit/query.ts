@@ -192,8 +192,12 @@ function parseShape(
   if (expand.length > EXPAND_MAX)
     issues.push({ field: 'expand', code: 'too_many', message: `at most ${EXPAND_MAX}` })
   for (const path of expand) checkExpand(resource, registry, path, issues)
-  const names = [...Object.keys(allFields(resource)), ...expandedFields(resource, registry, expand)]
   const asked = text.has('fields') ? words(text.get('fields')) : null
+  // What is refused above, such as a path a thousand levels deep, is not followed.
+  const followed = asked && issues.length === 0 ? expand : []
+  const names = asked
+    ? [...Object.keys(allFields(resource)), ...expandedFields(resource, registry, followed)]
+    : []
   const fields = asked?.map((path) => presentName(resource, path)) ?? null
   for (const path of fields ?? []) {
     const [head = '', own = ''] = path.split('.')

@@ -78,8 +78,8 @@ export async function provenanceOf(
       const { winners } = fold(list, at, sources, resource.name)
       const fields = [...winners].flatMap(([field, claim]) => {
         const name = claimName(extensions, field)
-        const view = (): Row => claimView(claim as Known, field, sources)
-        return wanted(name) ? [[name, shownClaim(extensions, field, view())]] : []
+        if (!wanted(name)) return []
+        return [[name, shownClaim(extensions, field, claimView(claim as Known, field, sources))]]
       })
       return [id, Object.fromEntries(fields) as Row]
     }),

@@ -8,7 +8,7 @@ import type { Egress } from '../egress.ts'
 import { eventId } from '../events/feed.ts'
 import type { FeedEvent } from '../events/feed.ts'
 import { renderEvents, thinEvent } from '../events/payload.ts'
-import { Signal } from '../events/wake.ts'
+import { never, Signal } from '../events/wake.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Secrets } from '../secrets.ts'
 import { send } from './attempt.ts'
@@ -107,9 +107,10 @@ export class Dispatcher {
     const free = OUTSTANDING_MAX - this.outstanding
     const taken = free > 0 ? await this.take(Math.min(BATCH, free)) : 0
     if (taken === BATCH) return 0
+    if (taken > 0) await never.asleep(BREATH_MS, stopping)
     // All that is due was taken: the next claim finds something when it is told so.
     await this.ready.asleep(IDLE_MS, stopping, seen)
-    return taken > 0 ? BREATH_MS : 0
+    return 0
   }
 
   /** Claims once and begins to send. @returns how many deliveries were taken. */
