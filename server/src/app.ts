@@ -117,15 +117,15 @@ function server(config: Config): FastifyInstance {
   return app
 }
 
-/** The id in front of every answer; behind a write, the call to number its events. */
+/** The id in front of every answer; with that of a write, the call to number its events. */
 function marks(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     if (request.method !== 'GET' && reply.statusCode < 300) written.wake()
-    done()
+    done(null, payload)
   })
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { auditKey } from '../src/audit/key.ts'
 import { sealAudit } from '../src/audit/sealer.ts'
-import { placeTransactions } from '../src/queue/work.ts'
+import { placeTransactions } from '../src/events/sequencer.ts'
 import { grid, owner } from './grid.ts'
 import type { TestClient } from './grid.ts'
 

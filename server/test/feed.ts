@@ -2,7 +2,7 @@
 import { eventsAfter } from '../src/events/feed.ts'
 import type { FeedEvent } from '../src/events/feed.ts'
 import { renderEvents } from '../src/events/payload.ts'
-import { placeTransactions } from '../src/queue/work.ts'
+import { placeTransactions } from '../src/events/sequencer.ts'
 import { grid } from './grid.ts'
 import type { Answer } from './grid.ts'
 

@@ -153,6 +153,7 @@ export const DEFINER_FUNCTIONS: Readonly<
   find_token: { owner: 'system', why: 'finds an access token before its organization is known' },
   forget_tokens: { owner: 'system', why: 'deletes what ended in every organization' },
   fan_out: { owner: 'system', why: 'makes deliveries for the webhooks of every organization' },
+  deliveries_due: { owner: 'system', why: 'sees whether a claim can find anything' },
   claim_deliveries: { owner: 'system', why: 'hands a worker due deliveries of any organization' },
   complete_deliveries: { owner: 'system', why: 'writes a batch of results of all organizations' },
   recover_deliveries: { owner: 'system', why: 'takes deliveries back from workers that are gone' },

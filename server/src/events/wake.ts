@@ -34,8 +34,8 @@ export class Signal {
 /** A request of this process has written. */
 export const written = new Signal()
 
-/** The sequencer of this process has placed events: they stand in the feed. */
-export const placed = new Signal()
+/** The sequencer of this process is placing events: what asks behind it on its connection finds them in the feed. */
+export const placing = new Signal()
 
 /** Never given: for plain waits. */
 export const never = new Signal()

@@ -8,7 +8,7 @@ import type { Ids } from '../../test/samples.ts'
 import { PROPERTY_SCOPES } from '../kit/scopes.ts'
 import type { Scope } from '../kit/scopes.ts'
 import { resources } from '../resources.ts'
-import { placeTransactions } from '../queue/work.ts'
+import { placeTransactions } from '../events/sequencer.ts'
 
 let all: TestClient
 let some: TestClient

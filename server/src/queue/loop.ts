@@ -29,7 +29,7 @@ export function loop(
         wait = Math.min(FAILED_FIRST_MS * 2 ** failures++, FAILED_MAX_MS)
         log(`${name} failed, trying again in ${wait / 1_000} s: ${(error as Error).message}`)
       }
-      await never.asleep(wait, stopping.signal)
+      if (wait > 0) await never.asleep(wait, stopping.signal)
     }
   }
   const done = run()

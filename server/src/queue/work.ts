@@ -8,7 +8,7 @@ import type { Db } from '../db/db.ts'
 import { storageOf } from '../documents/storage.ts'
 import { sweepOrphans } from '../documents/sweep.ts'
 import { Egress } from '../egress.ts'
-import { placed, written } from '../events/wake.ts'
+import { placeTransactions } from '../events/sequencer.ts'
 import { tendIdentity } from '../identity/work.ts'
 import { bareStore } from '../organizations/service.ts'
 import { tendAgendas } from '../schedule/service.ts'
@@ -28,9 +28,6 @@ import { flushCounts } from '../usage/service.ts'
 import { dropOldLogs, ensurePartitions, forgetAnswers } from './retention.ts'
 import { webhookWork } from '../webhooks/work.ts'
 import { loop } from './loop.ts'
-
-const PLACING_BUSY_MS = 10
-const PLACING_IDLE_MS = 250
 
 /** Starts every loop. @returns a function that stops them and waits for the steps under way. */
 export function startWork(
@@ -52,7 +49,6 @@ export function startWork(
   const seal = sealing(db, key)
   const exporting = { config: own, db, storage, log }
   const loops = [
-    loop('sequencer', log, (stopping) => sequence(db, stopping)),
     ...webhooks.steps.map(([name, step]) => loop(name, log, step)),
     loop('run events', log, () => sendRunEvents(config, db, egress)),
     loop('jobs', log, (stopping) => takeJob(db, thread.run, log, stopping, limits)),
@@ -99,26 +95,6 @@ export function startWork(
     await flushCounts(db)
     await storage.close()
   }
-}
-
-/**
- * Places what has committed. While there is something, pauses gather more for the next statement; otherwise a request's
- * write is placed at once, and one of another process when it is looked for.
- */
-export async function sequence(db: Db, stopping: AbortSignal): Promise<number> {
-  const seen = written.count
-  if ((await placeTransactions(db)) > 0) {
-    placed.wake()
-    return PLACING_BUSY_MS
-  }
-  await written.asleep(PLACING_IDLE_MS, stopping, seen)
-  return 0
-}
-
-/** Numbers the events of transactions that have committed. @returns how many transactions were placed. */
-export async function placeTransactions(db: Db): Promise<number> {
-  const rows = await db.flyControl('select app.place_transactions(10000)', [])
-  return Number(rows[0]?.[0]?.toString() ?? 0)
 }
 
 /** Seals what an organization has done so far, where a task must not go on before that. */

@@ -10,7 +10,6 @@ import { samples } from '../../test/samples.ts'
 import { readConfig } from '../config.ts'
 import type { Config } from '../config.ts'
 import { loop } from '../queue/loop.ts'
-import { sequence } from '../queue/work.ts'
 import { webhookWork } from './work.ts'
 
 /** How long a test waits for what should happen soon. */
@@ -36,10 +35,7 @@ export async function startWorker(
   const said: string[] = []
   const log = (message: string): void => void said.push(message)
   const work = webhookWork(workerConfig(settings), db, log)
-  const loops = [
-    loop('sequencer', log, async (stopping) => await sequence(db, stopping)),
-    ...work.steps.map(([name, step]) => loop(name, log, step)),
-  ]
+  const loops = work.steps.map(([name, step]) => loop(name, log, step))
   const stop = async (): Promise<void> => {
     await Promise.all(loops.map(async (end) => await end()))
     await work.end()

@@ -77,12 +77,12 @@ export async function fanOut(db: Control, most: number): Promise<number> {
 /** Takes due deliveries of any organization, for a minute. */
 export async function claim(db: Control, most: number, lanes: readonly Room[]): Promise<Claim> {
   const [lease_id] = (await db.ids(1)) as [number]
-  const taken = await one<Omit<Claim, 'lease_id'>>(
+  const taken = await one<Omit<Claim, 'lease_id'> | null>(
     db,
-    'select app.claim_deliveries($1::integer, $2::bigint, $3::json)',
+    `select case when app.deliveries_due() then app.claim_deliveries($1::integer, $2::bigint, $3::json) else 'null' end`,
     [most, lease_id, JSON.stringify(lanes)],
   )
-  const { deliveries, events, webhooks } = taken
+  const { deliveries, events, webhooks } = taken ?? { deliveries: [], events: [], webhooks: [] }
   return {
     lease_id,
     deliveries,

@@ -8,7 +8,7 @@ import type { Egress } from '../egress.ts'
 import { eventId } from '../events/feed.ts'
 import type { FeedEvent } from '../events/feed.ts'
 import { renderEvents, thinEvent } from '../events/payload.ts'
-import { never, Signal } from '../events/wake.ts'
+import { Signal } from '../events/wake.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Secrets } from '../secrets.ts'
 import { send } from './attempt.ts'
@@ -22,8 +22,6 @@ import { signedHeaders, SigningKeys } from './request.ts'
 const BATCH = 500
 const OUTSTANDING_MAX = 4_000
 
-/** Claims follow each other no faster than this while there is little to do, so that each finds more. */
-const BREATH_MS = 4
 const IDLE_MS = 250
 const RESULTS_MS = 4
 const RESULTS_FAILED_MS = 500
@@ -66,7 +64,10 @@ export interface DispatcherParts {
     Config,
     'GRID_WEBHOOK_RETRY_S' | 'GRID_WEBHOOK_RETRY_SANDBOX_S' | 'GRID_WEBHOOK_TIMEOUT_S'
   >
+  /** Where deliveries are claimed. */
   db: Db
+  /** Where their results are written, so that neither waits for the other. */
+  results: Db
   egress: Egress
   secrets: Secrets
   base_url: string
@@ -107,7 +108,6 @@ export class Dispatcher {
     const free = OUTSTANDING_MAX - this.outstanding
     const taken = free > 0 ? await this.take(Math.min(BATCH, free)) : 0
     if (taken === BATCH) return 0
-    if (taken > 0) await never.asleep(BREATH_MS, stopping)
     // All that is due was taken: the next claim finds something when it is told so.
     await this.ready.asleep(IDLE_MS, stopping, seen)
     return 0
@@ -303,10 +303,10 @@ export class Dispatcher {
 
   /** @returns how long to wait before the next batch, in milliseconds. */
   private async save(batch: readonly Result[], gone: readonly Gone[]): Promise<number> {
-    const { db, log, told, counted } = this.parts
+    const { log, told, counted } = this.parts
     let moved: Moved[]
     try {
-      moved = await complete(db, batch)
+      moved = await complete(this.parts.results, batch)
     } catch (error) {
       log(`results of deliveries are written again: ${(error as Error).message}`)
       this.results.push(...batch)

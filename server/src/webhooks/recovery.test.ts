@@ -2,7 +2,7 @@ import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { grid, newOrganization, ownDatabase } from '../../test/grid.ts'
 import type { TestClient } from '../../test/grid.ts'
 import { Egress } from '../egress.ts'
-import { placeTransactions } from '../queue/work.ts'
+import { placeTransactions } from '../events/sequencer.ts'
 import { secretsOf } from '../secrets.ts'
 import {
   behind,
@@ -48,6 +48,7 @@ function dispatcher(over: object = {}): Dispatcher {
   const parts = {
     config,
     db,
+    results: db,
     egress,
     secrets: secretsOf(config),
     base_url: '',
@@ -116,12 +117,9 @@ describe('a worker that dies', () => {
     await prepared(client, 2)
     let written = false
     const dying = dispatcher({
-      db: {
-        ids: async (n: number) => await db.ids(n),
-        fly: async (...flight: Parameters<typeof db.fly>) => await db.fly(...flight),
-        flyControl: async (...flight: Parameters<typeof db.flyControl>) => {
-          if (target.arrived.length === 2) throw new Error('killed')
-          return await db.flyControl(...flight)
+      results: {
+        flyControl: async () => {
+          throw new Error('killed')
         },
       },
       log: () => (written = true),

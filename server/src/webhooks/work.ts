@@ -3,7 +3,8 @@ import { baseUrl } from '../config.ts'
 import type { Config } from '../config.ts'
 import { Db } from '../db/db.ts'
 import { Egress } from '../egress.ts'
-import { placed } from '../events/wake.ts'
+import { sequence } from '../events/sequencer.ts'
+import { placing } from '../events/wake.ts'
 import { secretsOf } from '../secrets.ts'
 import { count } from '../usage/service.ts'
 import { fanOut, failingWebhooks, recover } from './delivery-queries.ts'
@@ -23,8 +24,8 @@ const REPLAY_BUSY_MS = 50
 const REPLAY_IDLE_MS = 1_000
 const HEALTH_MS = 60_000
 
-/** One to make deliveries, one to claim them, one to write results; and one for events of imports. */
-const CONNECTIONS = { pipelined: 3, pooled: 1 }
+/** What is asked of one connection is done in the order of asking. */
+const CONNECTIONS = { pipelined: 1, pooled: 1 }
 
 /** How long deliveries are held. */
 const HELD_DAYS = 30
@@ -49,10 +50,12 @@ export function webhookWork(
   log: (message: string) => void,
   egress = new Egress({ allow_networks: config.GRID_WEBHOOK_ALLOW_CIDRS }),
 ): WebhookWork {
-  const own = quick(db)
+  const feed = quick(db)
+  const results = quick(db)
   const dispatcher = new Dispatcher({
     config,
-    db: own,
+    db: feed,
+    results,
     egress,
     secrets: secretsOf(config),
     base_url: baseUrl(config),
@@ -65,7 +68,8 @@ export function webhookWork(
     counted: (org_id, attempts) => count(db, 'deliveries', org_id, attempts),
   })
   const steps: WebhookWork['steps'] = [
-    ['fan-out', async (stopping) => await makeDeliveries(own, dispatcher, stopping)],
+    ['sequencer', async (stopping) => await sequence(feed, stopping)],
+    ['fan-out', async (stopping) => await makeDeliveries(feed, dispatcher, stopping)],
     ['deliveries', async (stopping) => await dispatcher.step(stopping)],
     ['lost deliveries', async () => (await recover(db, HELD_DAYS), RECOVER_MS)],
     ['replays', async (stopping) => await replay(db, dispatcher, stopping)],
@@ -74,32 +78,33 @@ export function webhookWork(
   const end = async (): Promise<void> => {
     await dispatcher.drain()
     await egress.close()
-    await own.close()
+    await feed.close()
+    await results.close()
   }
   return { dispatcher, steps, end }
 }
 
 /**
- * Connections whose commits do not wait for the disk. What a crash of the database takes back is done again: deliveries
- * are made anew, and what was sent is sent once more. They also stand less in the way of the sequencer, which waits for
- * every transaction that is open.
+ * A connection whose commits do not wait for the disk. What a crash of the database takes back is done again: deliveries
+ * are made anew, and what was sent is sent once more.
  */
 function quick(db: Db): Db {
   const options = `${db.config.options ?? ''} -c synchronous_commit=off`
   return new Db({ ...db.config, options }, CONNECTIONS)
 }
 
-/** Makes deliveries of what the sequencer has placed; of what another process placed, when it is looked for. */
+/** Makes deliveries of what has been placed; of what another process placed, when it is looked for. */
 async function makeDeliveries(
   db: Db,
   dispatcher: Dispatcher,
   stopping: AbortSignal,
 ): Promise<number> {
-  const seen = placed.count
-  const made = await fanOut(db, FAN_OUT)
-  if (made > 0) dispatcher.ready.wake()
-  if (made >= FAN_OUT_MANY) return 0
-  await placed.asleep(FAN_OUT_IDLE_MS, stopping, seen)
+  const seen = placing.count
+  const making = fanOut(db, FAN_OUT)
+  // The claim that this brings travels behind it on the same connection, and finds them made.
+  dispatcher.ready.wake()
+  if ((await making) >= FAN_OUT_MANY) return 0
+  await placing.asleep(FAN_OUT_IDLE_MS, stopping, seen)
   return 0
 }
 

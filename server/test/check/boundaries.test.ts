@@ -53,6 +53,7 @@ const NAMED_PUBLIC = [
   'events/payload.ts',
   'events/places.ts',
   'events/platform.ts',
+  'events/sequencer.ts',
   'events/wake.ts',
   // The model as data: types and what each of their fields can do.
   'grid/schema.ts',
@@ -124,7 +125,7 @@ describe('imports', () => {
 /** Where SQL may be written, and why there. */
 const SQL_FILES = [
   /^db\//, // the database itself
-  /^queue\//, // claiming and sequencing
+  /^queue\//, // claiming
   /^kit\/(store|filter|history|door|bulk|bulk-[a-z]+|idempotency|needs|record)\.ts$/, // reads, facts and the one write door
   /^kit\/(extended|extension-(column|index|limits|sort))\.ts$/, // fields of organizations' own, read and indexed beside the rows
   /^http\/(auth|ledger|request-log)\.ts$/, // one statement each, before an organization is known
@@ -132,7 +133,7 @@ const SQL_FILES = [
   /\/[a-z-]+-(queries|rollups)\.ts$/,
   /^places\.ts$/, // what lies where, asked by the write door
   /^keys\/service\.ts$/,
-  /^events\/feed\.ts$/, // the feed that everyone reads
+  /^events\/(feed|sequencer)\.ts$/, // the feed that everyone reads, and what numbers it
   /^sdis\/(jobs|run|service|work)\.ts$/, // a job's own rows, beside the step that changes them
   /^demo\/(seed|summary)\.ts$/, // counts of what was made
   /^query\/(compile|facts|run|sources|times)\.ts$/, // questions become SQL here and nowhere else
@@ -173,6 +174,8 @@ describe('SQL', () => {
       'server/migrations/0014_keys.sql',
       // Who may set at all.
       'server/migrations/0027_query.sql',
+      // Whether a commit waits for the disk.
+      'server/migrations/0030_feed.sql',
     ])
   })
 })
