@@ -2,14 +2,22 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { eventId } from '../server/src/events/feed.ts'
 import { load } from './clients.ts'
 import type { Plan } from './load.ts'
 import type { Received } from './receiver.ts'
+import { owner, ownerClient, settled } from './seed.ts'
+import { startServer } from './server.ts'
 import type { Server } from './server.ts'
+import { watchMachine } from './steady.ts'
+import type { Window } from './steady.ts'
 
 /** Parties created, each delivered to as many webhooks. */
 const EVENTS = 10_000
 const WEBHOOKS = 4
+
+/** Webhooks may reach the receiver. */
+export const LOOPBACK = { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' }
 
 /** Paces, in events a second, at which the time to receipt is measured, and for how long. */
 const PACES = [100, 200, 500]
@@ -17,7 +25,10 @@ const LATENCY_S = 10
 const WRITE_S = 4
 const WRITE_ROUNDS = 3
 
-/** How soon after its write an event is received; the write itself is part of it. */
+/** After the machine was slow, what has piled up is still to be done. */
+const CATCH_UP_MS = 40
+
+/** How soon after its commit an event is received. */
 interface Latency {
   events_per_second: number
   /** The writes, as their client sees them. */
@@ -25,6 +36,11 @@ interface Latency {
   write_p99_ms: number
   p50_ms: number
   p99_ms: number
+  /** Share of the time in which the machine itself was slow; it is so without any load too. */
+  machine_slow: number
+  /** Of events that neither began nor were received while it was, nor just behind. */
+  steady_p50_ms: number
+  steady_p99_ms: number
 }
 
 interface WriteCost {
@@ -116,8 +132,11 @@ async function unsubscribe(server: Server, ids: readonly string[]): Promise<void
   for (const id of ids) await call(server, 'DELETE', `/webhooks/${id}`)
 }
 
-/** @param server started with loopback allowed for webhooks. */
-export async function benchDeliveries(server: Server): Promise<DeliveryResult> {
+/** @param first started with loopback allowed for webhooks. It is started anew with times of commits kept. */
+export async function benchDeliveries(first: Server): Promise<DeliveryResult> {
+  await owner(first, ['alter system set track_commit_timestamp = on'])
+  await first.stop()
+  const server = await startServer(first.data_dir, LOOPBACK)
   const sink = await new Sink().open()
   try {
     const speed = await throughput(server, sink)
@@ -160,26 +179,54 @@ async function throughput(
   return { deliveries_per_second: Math.round((count - 1) / seconds), delivered: count }
 }
 
-/** Parties are created at a steady pace; each event names the time of its write. */
+/** Parties are created at a steady pace; the database tells when each was committed. */
 async function latency(server: Server, sink: Sink, pace: number): Promise<Latency> {
+  await settled(server)
   const ids = await subscribe(server, sink.url, 1, 'party.created')
   await sink.seen('DELETE')
+  const slow = watchMachine()
+  const started = Date.now()
   const report = await load({ ...creates(server), connections: 64, seconds: LATENCY_S, pace })
-  const { delays } = await sink.until(Math.round(report.per_second * LATENCY_S))
+  const { receipts } = await sink.until(Math.round(report.per_second * LATENCY_S))
+  const windows = await slow()
   await unsubscribe(server, ids)
-  const at = (share: number): number =>
-    Math.round((delays[Math.floor(delays.length * share)] ?? Number.NaN) * 10) / 10
+  const commits = await commitTimes(server, started)
+  const events = receipts.map(([id, to]) => ({ from: commits.get(id) ?? Number.NaN, to }))
+  const steady = events.filter(
+    ({ from, to }) => !windows.some((w) => from < w.to + CATCH_UP_MS && to > w.from),
+  )
+  const until = started + LATENCY_S * 1_000
+  const slow_ms = windows.reduce((sum, w) => sum + Math.max(0, Math.min(w.to, until) - w.from), 0)
   const result = {
     events_per_second: Math.round(report.per_second),
     write_p50_ms: report.p50_ms,
     write_p99_ms: report.p99_ms,
-    p50_ms: at(0.5),
-    p99_ms: at(0.99),
+    p50_ms: delayAt(events, 0.5),
+    p99_ms: delayAt(events, 0.99),
+    machine_slow: Math.round(slow_ms / LATENCY_S / 10) / 100,
+    steady_p50_ms: delayAt(steady, 0.5),
+    steady_p99_ms: delayAt(steady, 0.99),
   }
-  process.stdout.write(
-    `write to receipt at ${result.events_per_second}/s: p50 ${result.p50_ms} ms, p99 ${result.p99_ms} ms; the writes p50 ${result.write_p50_ms} ms, p99 ${result.write_p99_ms} ms\n`,
-  )
+  process.stdout.write(`commit to receipt: ${JSON.stringify(result)}\n`)
   return result
+}
+
+/** Milliseconds that a share of the events take at most, to a tenth. */
+function delayAt(events: readonly Window[], share: number): number {
+  const delays = events.map(({ from, to }) => to - from).toSorted((a, b) => a - b)
+  return Math.round((delays[Math.floor(delays.length * share)] ?? Number.NaN) * 10) / 10
+}
+
+/** When events since a time were committed, by the id of the event, in milliseconds since the epoch. */
+async function commitTimes(server: Server, since: number): Promise<Map<string, number>> {
+  const client = await ownerClient(server)
+  const { rows } = await client.query<{ tx_id: string; at: number }>(
+    `select tx_id, extract(epoch from pg_xact_commit_timestamp(xid::xid))::float8 * 1000 as at
+     from tx where at >= to_timestamp($1)`,
+    [since / 1_000],
+  )
+  await client.end()
+  return new Map(rows.map(({ tx_id, at }) => [eventId({ tx_id, n: 0 }), at]))
 }
 
 /** Creates parties. */

@@ -1,10 +1,9 @@
 /**
- * A receiver of deliveries that costs next to nothing, in a process of its own: counts requests, and says how long after
- * its event each one came. Prints its port; answers GET with its figures, and starts anew with DELETE.
+ * A receiver of deliveries that costs next to nothing, in a process of its own: counts requests, and notes when each event
+ * came. Prints its port; answers GET with its figures, and starts anew with DELETE.
  */
 import { createServer } from 'node:net'
-import type { Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 
 /** What a receiver has seen. */
 export interface Received {
@@ -12,27 +11,24 @@ export interface Received {
   /** Times of the first and the last request, in milliseconds. */
   first_at: number
   last_at: number
-  /** Milliseconds from the event to its receipt, ascending. */
-  delays: number[]
+  /** When each event came, by its id. */
+  receipts: [event_id: string, at: number][]
 }
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
-const CREATED = Buffer.from('"created_at":"')
 
-let seen: Received = { count: 0, first_at: 0, last_at: 0, delays: [] }
+let seen: Received = { count: 0, first_at: 0, last_at: 0, receipts: [] }
 
-function take(body: Buffer): void {
+function take(head: string): void {
   const now = performance.timeOrigin + performance.now()
-  const at = body.indexOf(CREATED)
-  const time = body.toString('latin1', at + CREATED.length, at + CREATED.length + 24)
   if (seen.count++ === 0) seen.first_at = now
   seen.last_at = now
-  if (seen.delays.length < 100_000) seen.delays.push(now - Date.parse(time))
+  seen.receipts.push([/webhook-id: (\S+)/i.exec(head)?.[1] ?? '', now])
 }
 
 function tell(socket: Socket): void {
-  const text = JSON.stringify({ ...seen, delays: seen.delays.toSorted((a, b) => a - b) })
+  const text = JSON.stringify(seen)
   socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`)
 }
 
@@ -48,13 +44,13 @@ const server = createServer((socket) => {
       const head = rest.toString('latin1', 0, end)
       if (head.startsWith('GET')) return tell(socket)
       if (head.startsWith('DELETE')) {
-        seen = { count: 0, first_at: 0, last_at: 0, delays: [] }
+        seen = { count: 0, first_at: 0, last_at: 0, receipts: [] }
         return tell(socket)
       }
       const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
       const next = end + HEAD_END.length + length
       if (rest.length < next) return
-      take(rest.subarray(end + HEAD_END.length, next))
+      take(head)
       socket.write(OK)
       rest = rest.subarray(next)
     }

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { parseArgs } from 'node:util'
 import { database, findPgbench } from './clients.ts'
-import { benchDeliveries, benchDoor } from './deliveries.ts'
+import { benchDeliveries, benchDoor, LOOPBACK } from './deliveries.ts'
 import { benchExports } from './exports.ts'
 import { benchFiles } from './files.ts'
 import { benchIdentity } from './identity.ts'
@@ -25,8 +25,6 @@ const { values } = parseArgs({
 })
 
 type Part = (server: Server) => Promise<unknown>
-
-const LOOPBACK = { GRID_WEBHOOK_ALLOW_CIDRS: '127.0.0.1/32' }
 
 /** Each has a data directory and a process of its own: what one leaves behind does not weigh on the next. */
 const PARTS: readonly (readonly [

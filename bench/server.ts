@@ -98,6 +98,7 @@ async function peakMemory(pid: number): Promise<number> {
 }
 
 async function stop(child: ChildProcess): Promise<void> {
+  if (!running.has(child)) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
   await ended

@@ -44,9 +44,10 @@ describe('placing', () => {
     const clients = [client, await newClient(client.org_id), await newClient(client.org_id)]
     const ids: string[] = []
     for (let i = 0; i < 3; i++) ids.push((await client.post('/parties', samples.party())).body.id)
-    let writing = true
+    const done = new AbortController()
     const placers = [db, quick].map(async (one) => {
-      while (writing) await placeTransactions(one)
+      do await placeTransactions(one)
+      while (!done.signal.aborted)
     })
     await Promise.all(
       clients.map(async (one, n) => {
@@ -54,7 +55,7 @@ describe('placing', () => {
           await one.patch(`/parties/${ids[i % 3]}`, { dba_name: `${n}-${i}` })
       }),
     )
-    writing = false
+    done.abort()
     await Promise.all(placers)
     const events = await eventsOf(client.org_id)
     expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1))

@@ -335,14 +335,35 @@ export function civilDate(at: number, timeZone: string): string {
   return new Date(at + offset(at, timeZone)).toISOString().slice(0, 10)
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
+/** Clocks change where a minute begins. */
+const MINUTE_MS = 60_000
 
+interface Zone {
+  format: Intl.DateTimeFormat
+  /** The minute asked for last, since the epoch, and the offset in it. */
+  minute: number
+  offset: number
+}
+
+const zones = new Map<string, Zone>()
+
+/** How far the clocks of a time zone are ahead of UTC, in milliseconds. */
 function offset(at: number, timeZone: string): number {
-  let format = formats.get(timeZone)
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
-    formats.set(timeZone, format)
+  let zone = zones.get(timeZone)
+  if (!zone) {
+    const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
+    zone = { format, minute: Number.NaN, offset: 0 }
+    zones.set(timeZone, zone)
   }
+  const minute = Math.floor(at / MINUTE_MS)
+  if (minute !== zone.minute) {
+    zone.offset = offsetOf(zone.format, at)
+    zone.minute = minute
+  }
+  return zone.offset
+}
+
+function offsetOf(format: Intl.DateTimeFormat, at: number): number {
   const name = format.formatToParts(at).find((part) => part.type === 'timeZoneName')?.value ?? 'GMT'
   const match = /GMT([+-])(\d{2}):(\d{2})/.exec(name)
   if (!match) return 0
