@@ -50,6 +50,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   app.decorate('db', db)
   app.decorate('keys', keys)
   app.decorate('limiter', limiter)
+  app.decorate('throttle', new Throttle(config.GRID_LIMIT_FAILED_KEYS))
   app.decorate('keyWatch', watch)
   app.decorate('requestLog', log)
   app.decorate('requestCounts', new RequestCounts())
@@ -65,7 +66,7 @@ export async function buildApp(config: Config, db: Db): Promise<FastifyInstance>
   // A request's way: id -> key and scope -> limit -> body and its validation -> handler -> log.
   refuseUndocumented(app)
   marks(app)
-  auth(app, keys, new Throttle(config.GRID_LIMIT_FAILED_KEYS), watch.refused)
+  auth(app, keys, app.throttle, watch.refused)
   limits(app, limiter)
   requestLog(app, log)
   errors(app)

@@ -119,7 +119,7 @@ export const SETTINGS = {
   GRID_LIMIT_PROFESSIONAL: limit('on the professional plan', PLANS.professional.per_key),
   GRID_LIMIT_ENTERPRISE: limit('on the enterprise plan', PLANS.enterprise.per_key),
   GRID_LIMIT_FAILED_KEYS: setting(
-    'Keys that are not known, per minute and address, before the address is refused.',
+    'Keys and client secrets that are not known, per minute and address, before the address is refused.',
     '60',
     whole(1, 1_000_000),
   ),

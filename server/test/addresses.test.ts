@@ -2,6 +2,12 @@
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../src/app.ts'
+import {
+  appWith as clientWithSecret,
+  authorization,
+  newApp,
+  pkce,
+} from '../src/apps/app-fixture.ts'
 import { readConfig } from '../src/config.ts'
 import { newKey } from '../src/http/auth.ts'
 import { createKey, revokeKey } from '../src/keys/service.ts'
@@ -102,6 +108,41 @@ describe('an address that tries unknown keys', () => {
     const start = performance.now()
     const now = vi.spyOn(performance, 'now').mockImplementation(() => start + 60_000)
     expect((await ask(app, other.key, '2001:db8::1')).status).toBe(200)
+    now.mockRestore()
+  })
+
+  it('is refused on the consent page and as a client of OAuth too', async () => {
+    const app = await appWith({ GRID_LIMIT_FAILED_KEYS: '5' })
+    const client = await newOrganization()
+    const registered = await newApp(client)
+    const send = async (path: string, form: Record<string, string>, secret?: string) =>
+      await app.inject({
+        method: 'POST',
+        url: `/api/v1/oauth/${path}`,
+        remoteAddress: '192.0.2.7',
+        headers: {
+          'content-type': 'application/x-www-form-urlencoded',
+          ...(secret === undefined ? {} : clientWithSecret(registered.id, secret).basic),
+        },
+        payload: new URLSearchParams(form).toString(),
+      })
+    const asked = { ...authorization(registered, pkce().challenge), decision: 'allow' }
+    const consent = async (api_key: string) => await send('consent', { ...asked, api_key })
+    const introspect = async (secret: string) => await send('introspect', { token: 'none' }, secret)
+    for (let i = 0; i < 3; i++) expect((await consent(newKey('production'))).statusCode).toBe(401)
+    for (let i = 0; i < 2; i++) expect((await introspect('guessed')).statusCode).toBe(401)
+    const page = await consent(client.key)
+    expect(page.statusCode).toBe(429)
+    expect(Number(page.headers['retry-after'])).toBeGreaterThan(50)
+    expect(page.body).toContain('try again in')
+    const refused = await introspect(registered.secret)
+    expect(refused.statusCode).toBe(429)
+    expect(refused.json()).toMatchObject({ code: 'rate_limited' })
+    expect((await ask(app, client.key, '192.0.2.7')).status).toBe(429)
+    const start = performance.now()
+    const now = vi.spyOn(performance, 'now').mockImplementation(() => start + 60_000)
+    expect((await consent(client.key)).statusCode).toBe(303)
+    expect((await introspect(registered.secret)).statusCode).toBe(200)
     now.mockRestore()
   })
 

@@ -15,11 +15,14 @@ import { CODE_TTL_S } from './tokens.ts'
 
 /** Why a person's consent does not count, said to that person. */
 export class ConsentFault extends Error {
-  readonly status: 401 | 403
+  readonly status: 401 | 403 | 429
+  /** When to try again; null for now. */
+  readonly retry_after_s: number | null
 
-  constructor(status: 401 | 403, message: string) {
+  constructor(status: 401 | 403 | 429, message: string, retry_after_s: number | null = null) {
     super(message)
     this.status = status
+    this.retry_after_s = retry_after_s
   }
 }
 
@@ -71,9 +74,11 @@ export async function consentTo(
   return code
 }
 
-/** A fault about an organization's own state in the words of the page. */
+/** A fault that a person can do something about, in the words of the page. */
 export function pageFault(error: unknown): ConsentFault {
   if (error instanceof ConsentFault) return error
+  if (error instanceof ApiError && error.code === 'rate_limited')
+    return new ConsentFault(429, error.message, Number(error.extra['retry_after_s']))
   if (error instanceof ApiError && error.code === 'conflict')
     return new ConsentFault(403, error.message)
   throw error

@@ -61,7 +61,12 @@ type Decide = (
 
 /** A page, or the way back to the app. */
 type PersonAnswer =
-  | { status: 200 | 400 | 401 | 403; page: string; target: Target | null }
+  | {
+      status: 200 | 400 | 401 | 403 | 429
+      page: string
+      target: Target | null
+      retry_after_s?: number | null
+    }
   | { location: string }
 
 /** @param decision how the page is answered; null to show it. */
@@ -86,8 +91,8 @@ async function answerPerson(
       return { status: 400, page: faultPage(error.message), target }
     }
     if (!target || !asked) throw error
-    const { status, message } = pageFault(error)
-    return { status, page: consentPage(target, asked, message), target }
+    const { status, message, retry_after_s } = pageFault(error)
+    return { status, page: consentPage(target, asked, message), target, retry_after_s }
   }
 }
 
@@ -95,10 +100,11 @@ async function answerPerson(
 const decide: Decide = async (app, request, target, params) => {
   if (required(params, 'decision') !== 'allow')
     throw new OAuthError('access_denied', 'The person did not consent.')
-  const caller = await readConsenter(
-    app.keys,
-    params.get('api_key') ?? '',
-    plainAddress(request.ip),
+  const address = plainAddress(request.ip)
+  const key = params.get('api_key') ?? ''
+  const caller = await app.throttle.tried(
+    address,
+    async () => await readConsenter(app.keys, key, address),
   )
   // From here on the request is the organization's, and stands in its log.
   request.caller = caller
@@ -109,6 +115,8 @@ function sendPerson(reply: FastifyReply, answer: PersonAnswer): FastifyReply {
   reply.headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
   // 303: whatever was sent here, a key among it, is not sent on (RFC 9700 4.12).
   if ('location' in answer) return reply.header('location', answer.location).code(303).send()
+  if (typeof answer.retry_after_s === 'number')
+    reply.header('retry-after', String(answer.retry_after_s))
   return reply
     .headers({
       'content-security-policy': pagePolicy(answer.target),
@@ -159,7 +167,10 @@ async function answerClient(
 async function callOf(app: FastifyInstance, request: FastifyRequest): Promise<ClientCall> {
   const { db, keys, secrets } = app
   const params = readParams(formOf(request))
-  const client = await authenticateClient(db, request.headers.authorization, params)
+  const client = await app.throttle.tried(
+    plainAddress(request.ip),
+    async () => await authenticateClient(db, request.headers.authorization, params),
+  )
   await limitClient(app, client.id)
   return { db, keys, secrets, client, params, request_id: request.id }
 }

@@ -1,4 +1,4 @@
-/** Addresses that try keys that are not known are refused for a while, before anything is looked up. */
+/** Addresses that try keys or secrets that are not known are refused for a while, before anything is looked up. */
 import { ApiError } from '../kit/errors.ts'
 import { subscriberOf } from '../kit/networks.ts'
 import { WINDOW_MS } from './limiter.ts'
@@ -27,6 +27,17 @@ export class Throttle {
     if (this.failures.size <= SUBSCRIBERS_MAX) return
     const [oldest] = this.failures.keys()
     this.failures.delete(oldest as string)
+  }
+
+  /** Lets a key or a secret be tried; one that is refused with 401 counts. @throws 429 as `check` does */
+  async tried<T>(address: string, prove: () => Promise<T>): Promise<T> {
+    this.check(address)
+    try {
+      return await prove()
+    } catch (error) {
+      if ((error as { status?: number }).status === 401) this.failed(address)
+      throw error
+    }
   }
 
   /** @throws 429 while the address has failed too often within the last minute. */

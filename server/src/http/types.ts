@@ -5,6 +5,7 @@ import type { Limiter } from './limiter.ts'
 import type { Documented } from './openapi-document.ts'
 import type { RequestCounts } from './metrics.ts'
 import type { RequestLog } from './request-log.ts'
+import type { Throttle } from './throttle.ts'
 import type { Caller } from '../kit/types.ts'
 import type { Walk } from '../kit/routes.ts'
 import type { Store } from '../kit/store.ts'
@@ -24,6 +25,8 @@ declare module 'fastify' {
     /** The way to sources that tenants name. */
     sourceEgress: Egress
     limiter: Limiter
+    /** For addresses that try keys and secrets that are not known. */
+    throttle: Throttle
     routes: Documented[]
     requestLog: RequestLog
     requestCounts: RequestCounts
