@@ -256,6 +256,30 @@ describe('egress', () => {
     expect((await failure(client, `http://127.0.0.2:${port}/`)).kind).toBe('blocked')
   })
 
+  test('tells how long it took to open a connection to the request that it was opened for', async () => {
+    const port = await serve((_, response) => response.end('ok'))
+    const client = egress({
+      allow_networks: ['127.0.0.1/32'],
+      resolve: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 30))
+        return [{ address: '127.0.0.1', family: 4 }]
+      },
+    })
+    const openings: unknown[] = []
+    for (let i = 0; i < 2; i++) {
+      const asked = { method: 'GET', opened: (how: unknown) => openings.push(how) } as const
+      await (await client.request(`http://service.example:${port}/`, asked)).body.text()
+      // The connection is free for others right behind the answer.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(openings).toEqual([
+      { dns_ms: expect.any(Number), connect_ms: expect.any(Number), tls_ms: null },
+    ])
+    const [{ dns_ms, connect_ms }] = openings as [{ dns_ms: number; connect_ms: number }]
+    expect(dns_ms).toBeGreaterThanOrEqual(29)
+    expect(connect_ms).toBeLessThan(dns_ms)
+  })
+
   test('does not follow redirects', async () => {
     const port = await serve((_, response) => {
       response.writeHead(302, { location: 'http://169.254.169.254/' }).end()

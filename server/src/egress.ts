@@ -14,6 +14,10 @@ import type { Readable } from 'node:stream'
 import { callbackify } from 'node:util'
 import { Agent, buildConnector, request } from 'undici'
 import { allowing, isOperatorAddress } from './addresses.ts'
+import { listening, timed } from './egress-opening.ts'
+import type { Opening } from './egress-opening.ts'
+
+export type { Opening } from './egress-opening.ts'
 
 const DNS_MS = 2_000
 const CONNECT_MS = 5_000
@@ -43,6 +47,8 @@ export interface EgressRequest {
   /** For endpoints the operator configured, never for one a tenant named: private addresses are allowed. */
   allow_private?: boolean
   signal?: AbortSignal
+  /** Hears how long the connection took, if one was opened for this request. */
+  opened?: (opening: Opening) => void
 }
 
 export interface EgressAnswer {
@@ -89,13 +95,15 @@ export class Egress {
     const url = checkedUrl(address)
     const { method, headers = {}, body = null, allow_private = false, signal } = asked
     try {
-      const answer = await request(url, {
-        method,
-        headers,
-        body,
-        dispatcher: allow_private ? this.operators : this.publicOnly,
-        ...(signal ? { signal } : {}),
-      })
+      const answer = await listening(asked.opened, async () =>
+        request(url, {
+          method,
+          headers,
+          body,
+          dispatcher: allow_private ? this.operators : this.publicOnly,
+          ...(signal ? { signal } : {}),
+        }),
+      )
       return { status: answer.statusCode, headers: answer.headers, body: answer.body }
     } catch (error) {
       throw asEgressError(error, url)
@@ -118,7 +126,7 @@ export class Egress {
   private connector(allowed: (address: string) => boolean): Connect {
     const timeout = this.options.connect_ms ?? CONNECT_MS
     const make = this.options.connect ?? ((lookup) => buildConnector({ timeout, lookup }))
-    const connect = make(this.lookup(allowed))
+    const connect = timed(make(this.lookup(allowed)))
     return (target, done) => {
       // An IP literal is never looked up.
       const host = target.hostname.replace(/^\[(.*)\]$/, '$1')

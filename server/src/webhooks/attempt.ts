@@ -2,7 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { EgressError } from '../egress.ts'
-import type { Egress, EgressAnswer } from '../egress.ts'
+import type { Egress, EgressAnswer, Opening } from '../egress.ts'
+import type { AttemptRow } from './delivery-queries.ts'
 
 /** Of an answer's body this much is read before the connection is dropped, and this much kept, in bytes. */
 const READ_MAX = 16 * 1024
@@ -50,6 +51,8 @@ export interface Attempt {
   status: number | null
   /** Null for a success. */
   error: ErrorClass | null
+  /** Null when the request went over a connection that was open, or none was opened. */
+  opening: Opening | null
   /** Until the answer began; null when none did. */
   first_byte_ms: number | null
   total_ms: number
@@ -79,11 +82,13 @@ export async function send(
   const elapsed = (): number => Math.round((performance.now() - start) * 10) / 10
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), timeout_ms)
+  let opening: Opening | null = null
   let first_byte_ms: number | null = null
   let answer: EgressAnswer | null = null
   try {
     const { url, own_inbox } = target
-    const asked = { method: 'POST', headers, body, signal: abort.signal } as const
+    const opened = (how: Opening): void => void (opening = how)
+    const asked = { method: 'POST', headers, body, signal: abort.signal, opened } as const
     answer = await egress.request(url, { ...asked, allow_private: own_inbox })
     first_byte_ms = elapsed()
     const { status } = answer
@@ -94,6 +99,7 @@ export async function send(
       started_at,
       status,
       error: ok ? null : 'http',
+      opening,
       first_byte_ms,
       total_ms: elapsed(),
       retry_after_s: ok ? null : retryAfter(kept.headers['retry-after']),
@@ -108,6 +114,7 @@ export async function send(
       started_at,
       status,
       error: failure,
+      opening,
       first_byte_ms,
       total_ms,
       retry_after_s: null,
@@ -116,6 +123,13 @@ export async function send(
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** An attempt as its delivery keeps it; `opening` only where there is one. */
+export function attemptRow(attempt: Attempt): AttemptRow {
+  const { started_at, status, error, opening, first_byte_ms, total_ms } = attempt
+  const at = started_at.toISOString()
+  return { at, status, error, ...(opening ? { opening } : {}), first_byte_ms, total_ms }
 }
 
 /** A blocked address is told as one that cannot be reached. */

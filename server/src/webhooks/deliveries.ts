@@ -49,6 +49,7 @@ export async function deliveryDetail(
     return {
       number: i + 1,
       ...attempt,
+      opening: attempt.opening ?? null,
       answer: answer
         ? { headers: answer.headers, body: answer.body, body_base64: answer.base64 }
         : null,

@@ -95,7 +95,7 @@ const deliveryDetailSchema: JsonSchema = {
           at: time('When it was sent.'),
           ...attemptProperties,
         },
-        required: ['number', 'at', 'status', 'error', 'total_ms', 'answer'],
+        required: ['number', 'at', 'status', 'error', 'opening', 'total_ms', 'answer'],
       },
     },
     request: requestSchema,

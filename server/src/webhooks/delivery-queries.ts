@@ -1,8 +1,8 @@
 /** SQL of deliveries: the worker's claims and results, and the lists that owners read. */
 import type { Db } from '../db/db.ts'
+import type { Opening } from '../egress.ts'
 import type { Param } from '../db/pipeline.ts'
 import type { FeedEvent } from '../events/feed.ts'
-import type { Row } from '../kit/resource.ts'
 import type { OrgDb } from '../kit/types.ts'
 import type { Kept } from './attempt.ts'
 import type { StoredSecret, Trigger, Webhook } from './types.ts'
@@ -52,7 +52,7 @@ export interface Result {
   wait_s: number
   slow: boolean
   /** The attempt as the delivery keeps it; null when none was made. */
-  attempt: Row | null
+  attempt: AttemptRow | null
   headers: Kept['headers'] | null
   body: string | null
   base64: boolean | null
@@ -148,6 +148,7 @@ export interface AttemptRow {
   at: string
   status: number | null
   error: string | null
+  opening?: Opening
   first_byte_ms: number | null
   total_ms: number
 }

@@ -71,7 +71,15 @@ describe('a delivery', () => {
     })
     const detail = await client.get(`/webhooks/${webhook.id}/deliveries/${row.id}`)
     expect(detail.body).toMatchObject({
-      attempt_log: [{ number: 1, status: 204, error: null, answer: null }],
+      attempt_log: [
+        {
+          number: 1,
+          status: 204,
+          error: null,
+          opening: { dns_ms: null, connect_ms: expect.any(Number), tls_ms: null },
+          answer: null,
+        },
+      ],
       request: { body: text, headers: { 'x-grid-event-id': event.id } },
     })
     expect(detail.body.request.headers).not.toHaveProperty('x-grid-signature')

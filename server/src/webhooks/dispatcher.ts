@@ -11,7 +11,7 @@ import { renderEvents, thinEvent } from '../events/payload.ts'
 import { Signal } from '../events/wake.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Secrets } from '../secrets.ts'
-import { send } from './attempt.ts'
+import { attemptRow, send } from './attempt.ts'
 import type { Attempt } from './attempt.ts'
 import { claim, complete } from './delivery-queries.ts'
 import type { Claim, Claimed, ClaimedWebhook, Moved, Result, Room } from './delivery-queries.ts'
@@ -358,11 +358,11 @@ function keyOf({
 }
 
 function resultOf(job: Job, attempt: Attempt, outcome: ReturnType<typeof outcomeOf>): Result {
-  const { started_at, status, error, first_byte_ms, total_ms, answer } = attempt
+  const { answer } = attempt
   return {
     ...keyOf(job),
     ...outcome,
-    attempt: { at: started_at.toISOString(), status, error, first_byte_ms, total_ms },
+    attempt: attemptRow(attempt),
     headers: answer?.headers ?? null,
     body: answer?.body ?? null,
     base64: answer?.base64 ?? null,

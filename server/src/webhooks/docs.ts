@@ -309,9 +309,32 @@ export const attemptProperties: Record<string, JsonSchema> = {
     description:
       'What went wrong; http: the status was no success. connect is also told for addresses that must not be reached.',
   },
+  opening: {
+    type: ['object', 'null'],
+    description:
+      'How long it took to open the connection; null when one was open already, or nothing could be sent.',
+    properties: {
+      dns_ms: {
+        type: ['number', 'null'],
+        description: 'Milliseconds until the host name was resolved; null for an address.',
+        examples: [11.2],
+      },
+      connect_ms: {
+        type: 'number',
+        description: 'Milliseconds from there to the connection.',
+        examples: [9.4],
+      },
+      tls_ms: {
+        type: ['number', 'null'],
+        description: 'Milliseconds of the TLS handshake; null without TLS.',
+        examples: [21.3],
+      },
+    },
+    required: ['dns_ms', 'connect_ms', 'tls_ms'],
+  },
   first_byte_ms: {
     type: ['number', 'null'],
-    description: 'Milliseconds until the answer began.',
+    description: 'Milliseconds until the answer began, opening the connection included.',
     examples: [42.1],
   },
   total_ms: { type: 'number', description: 'Milliseconds in all.', examples: [43.7] },

@@ -24,7 +24,14 @@ beforeAll(async () => {
 
 const url = 'https://hooks.example.com/grid'
 
-const unreached = { error: 'connect', status: null, total_ms: 0, first_byte_ms: null, answer: null }
+const unreached = {
+  error: 'connect',
+  status: null,
+  opening: null,
+  total_ms: 0,
+  first_byte_ms: null,
+  answer: null,
+}
 
 describe('POST /webhooks/test', () => {
   it('tells what a saved webhook answered, and keeps the delivery', async () => {

@@ -83,7 +83,8 @@ function success(
   { org_id, webhook_id, id }: { org_id: number; webhook_id: number; id: number },
   lease_id: number,
 ): Result {
-  const attempt = { at: new Date().toISOString(), status: 200, error: null, total_ms: 1 }
+  const at = new Date().toISOString()
+  const attempt = { at, status: 200, error: null, first_byte_ms: 1, total_ms: 1 }
   const rest = {
     reason: null,
     wait_s: 0,

@@ -7,7 +7,7 @@ import { SCHEMA_VERSION } from '../events/payload.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Row } from '../kit/resource.ts'
 import type { Actor, Caller, OrgDb } from '../kit/types.ts'
-import { send } from './attempt.ts'
+import { attemptRow, send } from './attempt.ts'
 import type { Attempt, Target } from './attempt.ts'
 import { deliveryId, insertTest } from './delivery-queries.ts'
 import { plainHeaders } from './request.ts'
@@ -57,7 +57,7 @@ export async function sendTest(
   if (attempt.error === 'connect' || attempt.error === 'dns')
     await sleep(Math.max(0, UNREACHED_MS - (performance.now() - start)))
   if (webhook_id !== null) await keep(db, caller.org_id, webhook_id, id, attempt)
-  const { status, error, first_byte_ms, total_ms, answer } = attempt
+  const { status, error, opening, first_byte_ms, total_ms, answer } = attempt
   return {
     object: 'webhook_test',
     webhook_id: webhook_id === null ? null : publicId('wh', webhook_id),
@@ -67,6 +67,7 @@ export async function sendTest(
     succeeded: error === null,
     status,
     error,
+    opening,
     first_byte_ms,
     total_ms,
     answer: answer && {
@@ -84,15 +85,15 @@ async function keep(
   org_id: number,
   webhook_id: number,
   id: number,
-  { started_at, status, error, first_byte_ms, total_ms, answer }: Attempt,
+  attempt: Attempt,
 ): Promise<void> {
   await insertTest(db, org_id, {
     webhook_id,
     id,
-    at: started_at,
-    state: error === null ? 'succeeded' : 'failed',
-    attempt: { at: started_at.toISOString(), status, error, first_byte_ms, total_ms },
-    answer,
+    at: attempt.started_at,
+    state: attempt.error === null ? 'succeeded' : 'failed',
+    attempt: attemptRow(attempt),
+    answer: attempt.answer,
   })
 }
 
