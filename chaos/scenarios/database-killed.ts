@@ -64,13 +64,23 @@ async function terminateAll(service: Service): Promise<void> {
   await owner.end().catch(() => {})
 }
 
-/** The crash of one of its processes makes the database end all others and recover. */
+/** The crash of one of its processes makes the database end all others and recover; waits until it has noticed. */
 async function killBackend(service: Service): Promise<void> {
   const lock = await readFile(join(service.data_dir, 'postgres', 'postmaster.pid'), 'utf8')
   const [postmaster = ''] = lock.split('\n')
-  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', postmaster], {
-    encoding: 'utf8',
-  })
-  const [backend] = children.split('\n').filter((line) => / grid postgres /.test(line))
-  if (backend) process.kill(Number(backend.trim().split(' ')[0]), 'SIGKILL')
+  const clients = (): string[] => {
+    const all = execFileSync('ps', ['-eo', 'ppid=,pid=,args='], { encoding: 'utf8' })
+    return all.split('\n').flatMap((line) => {
+      const [parent, pid = '', ...args] = line.trim().split(/\s+/)
+      return parent === postmaster && / grid postgres /.test(args.join(' ')) ? [pid] : []
+    })
+  }
+  const before = clients()
+  if (before.length === 0) return
+  process.kill(Number(before[0]), 'SIGKILL')
+  await until(
+    'the database has ended the processes of its clients',
+    async () => clients().every((pid) => !before.includes(pid)),
+    READY_MS,
+  )
 }
