@@ -8,7 +8,7 @@ import type { Egress } from '../egress.ts'
 import { eventId } from '../events/feed.ts'
 import type { FeedEvent } from '../events/feed.ts'
 import { renderEvents, thinEvent } from '../events/payload.ts'
-import { Signal } from '../events/wake.ts'
+import { never, Signal } from '../events/wake.ts'
 import { publicId } from '../kit/ids.ts'
 import type { Secrets } from '../secrets.ts'
 import { attemptRow, send } from './attempt.ts'
@@ -22,6 +22,8 @@ import { signedHeaders, SigningKeys } from './request.ts'
 const BATCH = 500
 const OUTSTANDING_MAX = 4_000
 
+/** After a claim that found something it rests as long as that took, but no longer than this, so that each finds more. */
+const REST_MAX_MS = 50
 const IDLE_MS = 250
 const RESULTS_MS = 4
 const RESULTS_FAILED_MS = 500
@@ -105,9 +107,12 @@ export class Dispatcher {
   /** Takes and starts what is due. @returns how long to wait before the next step, in milliseconds. */
   async step(stopping: AbortSignal): Promise<number> {
     const seen = this.ready.count
+    const started = performance.now()
     const free = OUTSTANDING_MAX - this.outstanding
     const taken = free > 0 ? await this.take(Math.min(BATCH, free)) : 0
     if (taken === BATCH) return 0
+    if (taken > 0)
+      await never.asleep(Math.min(performance.now() - started, REST_MAX_MS), stopping)
     // All that is due was taken: the next claim finds something when it is told so.
     await this.ready.asleep(IDLE_MS, stopping, seen)
     return 0
