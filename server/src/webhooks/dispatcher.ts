@@ -111,8 +111,7 @@ export class Dispatcher {
     const free = OUTSTANDING_MAX - this.outstanding
     const taken = free > 0 ? await this.take(Math.min(BATCH, free)) : 0
     if (taken === BATCH) return 0
-    if (taken > 0)
-      await never.asleep(Math.min(performance.now() - started, REST_MAX_MS), stopping)
+    if (taken > 0) await never.asleep(Math.min(performance.now() - started, REST_MAX_MS), stopping)
     // All that is due was taken: the next claim finds something when it is told so.
     await this.ready.asleep(IDLE_MS, stopping, seen)
     return 0
