@@ -57,8 +57,7 @@ export async function sealAudit(db: Db, key: AuditKey, org_id: number): Promise<
 }
 
 /**
- * Seals all that the organization has written so far. Others may hold the chain or the placing, and transactions still open
- * elsewhere hold it up: all of these are waited for.
+ * Seals all that the organization has written so far. Others may hold the chain or the placing: they are waited for.
  * @param place numbers what has committed.
  * @throws 503 when that takes too long.
  */

@@ -36,7 +36,6 @@ export interface Claim {
 
 /** How many more deliveries of a webhook a worker takes. */
 export interface Room {
-  org_id: number
   webhook_id: number
   room: number
 }

@@ -50,7 +50,6 @@ interface Job {
 
 /** Deliveries of one webhook in this process. */
 interface Lane {
-  org_id: number
   webhook_id: number
   queue: Job[]
   sending: number
@@ -143,7 +142,7 @@ export class Dispatcher {
     return [...this.lanes.values()].map((lane) => {
       const rounds = Math.min(AHEAD_MAX, Math.max(1, Math.floor(AHEAD_MS / lane.answer_ms)))
       const room = lane.max * rounds - lane.queue.length - lane.sending
-      return { org_id: lane.org_id, webhook_id: lane.webhook_id, room: Math.max(0, room) }
+      return { webhook_id: lane.webhook_id, room: Math.max(0, room) }
     })
   }
 
@@ -200,11 +199,10 @@ export class Dispatcher {
     const touched = new Set<Lane>()
     const left = new Map(rooms.map(({ webhook_id, room }) => [webhook_id, room]))
     for (const job of jobs) {
-      const { org_id, id, max_concurrency } = job.webhook
+      const { id, max_concurrency } = job.webhook
       let lane = this.lanes.get(id)
       if (!lane) {
         lane = {
-          org_id,
           webhook_id: id,
           queue: [],
           sending: 0,
